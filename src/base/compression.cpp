@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "base/compression.hpp"
+
+#include <lz4.h>
+// The frame header parser is in the part of the API that is only linked statically by promise; it
+// has been in every release since 1.3 and in the shared library.
+#define ZSTD_STATIC_LINKING_ONLY
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace varve::base {
+
+namespace {
+
+constexpr std::size_t k_first_guess_slack_bytes = std::size_t{1} << 20;
+// No zstd frame of plausible traffic shrinks further; beyond, the buffer grows as output appears.
+constexpr std::uint64_t k_plausible_ratio = 32;
+
+}  // namespace
+
+std::optional<ZstdFrameHeader> zstd_frame_header(ByteSpan bytes) {
+  ZSTD_frameHeader header{};
+  if (ZSTD_getFrameHeader(&header, bytes.data(), bytes.size()) != 0 ||
+      header.frameType != ZSTD_frame) {
+    return std::nullopt;
+  }
+  ZstdFrameHeader out;
+  if (header.frameContentSize != ZSTD_CONTENTSIZE_UNKNOWN) {
+    out.content_size = header.frameContentSize;
+  }
+  out.window_bytes = header.windowSize;
+  out.has_checksum = header.checksumFlag != 0;
+  out.dictionary_id = header.dictID;
+  out.header_bytes = header.headerSize;
+  return out;
+}
+
+std::optional<std::size_t> zstd_frame_size(ByteSpan bytes) {
+  const std::size_t size = ZSTD_findFrameCompressedSize(bytes.data(), bytes.size());
+  if (ZSTD_isError(size) != 0) {
+    return std::nullopt;
+  }
+  return size;
+}
+
+std::byte* Buffer::reserve(std::size_t capacity) {
+  if (capacity <= capacity_) {
+    return data_;
+  }
+  // new[] without initialisation: the decoder overwrites what it uses.
+  auto memory = std::make_unique_for_overwrite<std::byte[]>(capacity + 16);
+  std::byte* data = memory.get();
+  while ((reinterpret_cast<std::uintptr_t>(data) + misalign_) % 8 != 0) {
+    ++data;
+  }
+  if (size_ != 0) {
+    std::memcpy(data, data_, size_);
+  }
+  memory_ = std::move(memory);
+  data_ = data;
+  capacity_ = capacity;
+  return data_;
+}
+
+struct ZstdDecoder::Impl {
+  ZSTD_DCtx* context = ZSTD_createDCtx();
+  int max_window_log = 27;
+  ~Impl() { ZSTD_freeDCtx(context); }
+};
+
+ZstdDecoder::ZstdDecoder(int max_window_log) : impl_(std::make_unique<Impl>()) {
+  impl_->max_window_log = max_window_log;
+  ZSTD_DCtx_setParameter(impl_->context, ZSTD_d_windowLogMax, max_window_log);
+}
+ZstdDecoder::~ZstdDecoder() = default;
+ZstdDecoder::ZstdDecoder(ZstdDecoder&&) noexcept = default;
+ZstdDecoder& ZstdDecoder::operator=(ZstdDecoder&&) noexcept = default;
+
+CodecStatus ZstdDecoder::decode(ByteSpan frame, std::uint64_t hint, std::uint64_t cap,
+                                Buffer& out) {
+  out.set_size(0);
+  const auto header = zstd_frame_header(frame);
+  if (!header || header->dictionary_id != 0) {
+    return CodecStatus::corrupt;
+  }
+  if (header->content_size && *header->content_size > cap) {
+    return CodecStatus::over_cap;
+  }
+  const auto frame_size = zstd_frame_size(frame);
+  if (!frame_size) {
+    return CodecStatus::corrupt;
+  }
+  if (*frame_size != frame.size()) {
+    return CodecStatus::trailing_bytes;
+  }
+  const bool single_segment_like = header->content_size.has_value();
+  if (!single_segment_like && header->window_bytes > (std::uint64_t{1} << impl_->max_window_log)) {
+    return CodecStatus::over_cap;
+  }
+
+  const std::uint64_t plausible = frame.size() * k_plausible_ratio + k_first_guess_slack_bytes;
+  // The bound from the frame's own structure: each of its blocks yields at most 128 KiB.
+  const std::uint64_t bound = ZSTD_decompressBound(frame.data(), frame.size());
+  std::uint64_t want =
+      header->content_size ? *header->content_size : std::max<std::uint64_t>(hint, 256);
+  want = std::min({want, plausible, cap});
+  if (bound != ZSTD_CONTENTSIZE_ERROR && header->content_size && *header->content_size > bound) {
+    return CodecStatus::corrupt;
+  }
+
+  // One call when the size is known and plausible: libzstd decodes straight into place.
+  if (header->content_size && *header->content_size <= want) {
+    out.reserve(static_cast<std::size_t>(std::max<std::uint64_t>(want, 1)));
+    const std::size_t n = ZSTD_decompressDCtx(impl_->context, out.data(),
+                                              static_cast<std::size_t>(*header->content_size),
+                                              frame.data(), frame.size());
+    if (ZSTD_isError(n) != 0) {
+      return CodecStatus::corrupt;
+    }
+    out.set_size(n);
+    return CodecStatus::ok;
+  }
+
+  // Size unknown or implausible: stream, growing the buffer only as output appears.
+  ZSTD_DCtx_reset(impl_->context, ZSTD_reset_session_only);
+  ZSTD_inBuffer input{frame.data(), frame.size(), 0};
+  std::uint64_t capacity = std::max<std::uint64_t>(want, 256);
+  for (;;) {
+    out.reserve(static_cast<std::size_t>(capacity));
+    ZSTD_outBuffer output{out.data(), static_cast<std::size_t>(capacity), out.size()};
+    const std::size_t status = ZSTD_decompressStream(impl_->context, &output, &input);
+    if (ZSTD_isError(status) != 0) {
+      return ZSTD_getErrorCode(status) == ZSTD_error_frameParameter_windowTooLarge
+                 ? CodecStatus::over_cap
+                 : CodecStatus::corrupt;
+    }
+    out.set_size(output.pos);
+    if (status == 0) {
+      return input.pos == input.size ? CodecStatus::ok : CodecStatus::trailing_bytes;
+    }
+    if (output.pos < output.size) {
+      if (input.pos == input.size) {
+        return CodecStatus::corrupt;
+      }
+      continue;
+    }
+    if (capacity > cap) {
+      return CodecStatus::over_cap;
+    }
+    // One byte beyond the cap tells a frame that ends at the cap from one that goes on.
+    capacity = std::min(capacity * 2, cap + 1);
+  }
+}
+
+struct ZstdEncoder::Impl {
+  ZSTD_CCtx* context = ZSTD_createCCtx();
+  ~Impl() { ZSTD_freeCCtx(context); }
+};
+
+ZstdEncoder::ZstdEncoder(int level) : impl_(std::make_unique<Impl>()) {
+  ZSTD_CCtx_setParameter(impl_->context, ZSTD_c_compressionLevel, level);
+  ZSTD_CCtx_setParameter(impl_->context, ZSTD_c_checksumFlag, 1);
+}
+ZstdEncoder::~ZstdEncoder() = default;
+ZstdEncoder::ZstdEncoder(ZstdEncoder&&) noexcept = default;
+ZstdEncoder& ZstdEncoder::operator=(ZstdEncoder&&) noexcept = default;
+
+void ZstdEncoder::encode(ByteSpan body, Bytes& out) {
+  const std::size_t at = out.size();
+  out.resize(at + ZSTD_compressBound(body.size()));
+  const std::size_t n =
+      ZSTD_compress2(impl_->context, out.data() + at, out.size() - at, body.data(), body.size());
+  // Compressing memory into a buffer of compressBound bytes cannot fail.
+  out.resize(at + n);
+}
+
+bool lz4_decode(ByteSpan block, std::span<std::byte> out) {
+  if (block.size() > LZ4_MAX_INPUT_SIZE || out.size() > LZ4_MAX_INPUT_SIZE) {
+    return false;
+  }
+  const int n = LZ4_decompress_safe(reinterpret_cast<const char*>(block.data()),
+                                    reinterpret_cast<char*>(out.data()),
+                                    static_cast<int>(block.size()), static_cast<int>(out.size()));
+  return n >= 0 && static_cast<std::size_t>(n) == out.size();
+}
+
+bool lz4_encode(ByteSpan input, Bytes& out) {
+  if (input.size() > LZ4_MAX_INPUT_SIZE || input.size() < 2) {
+    return false;
+  }
+  out.resize(input.size() - 1);
+  const int n = LZ4_compress_default(reinterpret_cast<const char*>(input.data()),
+                                     reinterpret_cast<char*>(out.data()),
+                                     static_cast<int>(input.size()), static_cast<int>(out.size()));
+  if (n <= 0) {
+    return false;
+  }
+  out.resize(static_cast<std::size_t>(n));
+  return true;
+}
+
+}  // namespace varve::base

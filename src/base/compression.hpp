@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// zstd and LZ4 with hard caps on what hostile input can make them produce. Contexts are reused:
+// keep one object a thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/bytes.hpp"
+
+namespace varve::base {
+
+enum class CodecStatus : std::uint8_t {
+  ok,
+  corrupt,         // not decodable, or its checksum does not hold
+  over_cap,        // would decompress to more than the cap, or needs too large a window
+  trailing_bytes,  // a complete frame, then more bytes
+};
+
+// What the header of a zstd frame says, without decompressing anything.
+struct ZstdFrameHeader {
+  std::optional<std::uint64_t> content_size;
+  std::uint64_t window_bytes = 0;
+  bool has_checksum = false;
+  std::uint32_t dictionary_id = 0;
+  std::size_t header_bytes = 0;
+};
+// nullopt if the bytes do not begin with a whole, well-formed zstd frame header.
+std::optional<ZstdFrameHeader> zstd_frame_header(ByteSpan bytes);
+// The compressed size of the complete frame that begins at the start of `bytes`; nullopt if there
+// is none that ends within them.
+std::optional<std::size_t> zstd_frame_size(ByteSpan bytes);
+
+// A growing byte buffer whose memory is reused and not cleared. `data()` is aligned so that
+// (address + `misalign`) is a multiple of 8.
+class Buffer {
+ public:
+  explicit Buffer(std::size_t misalign = 0) : misalign_(misalign) {}
+  // Makes room for `capacity` bytes; the content survives up to the old size.
+  std::byte* reserve(std::size_t capacity);
+  void set_size(std::size_t size) { size_ = size; }
+  std::byte* data() { return data_; }
+  const std::byte* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::size_t capacity() const { return capacity_; }
+  ByteSpan span() const { return {data_, size_}; }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  std::byte* data_ = nullptr;
+  std::size_t capacity_ = 0;
+  std::size_t size_ = 0;
+  std::size_t misalign_ = 0;
+};
+
+class ZstdDecoder {
+ public:
+  // `max_window_log`: frames that ask for a larger window are refused (over_cap).
+  explicit ZstdDecoder(int max_window_log = 27);
+  ~ZstdDecoder();
+  ZstdDecoder(ZstdDecoder&&) noexcept;
+  ZstdDecoder& operator=(ZstdDecoder&&) noexcept;
+
+  // Decompresses exactly one frame that fills `frame` to its last byte. `hint` is a size to try
+  // first (a hint from a file: never trusted; allocation starts at no more than 1 MiB beyond what
+  // the compressed size makes plausible). At most `cap` bytes come out.
+  CodecStatus decode(ByteSpan frame, std::uint64_t hint, std::uint64_t cap, Buffer& out);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+class ZstdEncoder {
+ public:
+  // Content checksum on, content size written.
+  explicit ZstdEncoder(int level = 3);
+  ~ZstdEncoder();
+  ZstdEncoder(ZstdEncoder&&) noexcept;
+  ZstdEncoder& operator=(ZstdEncoder&&) noexcept;
+  // Appends one frame to `out`.
+  void encode(ByteSpan body, Bytes& out);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// LZ4 block format. True if `block` decodes to exactly out.size() bytes and is consumed to its end.
+bool lz4_decode(ByteSpan block, std::span<std::byte> out);
+// Compresses into `out` (resized). False if the result would not be strictly shorter than the
+// input.
+bool lz4_encode(ByteSpan input, Bytes& out);
+
+}  // namespace varve::base

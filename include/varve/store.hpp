@@ -136,6 +136,11 @@ class StoreView {
   virtual Result<ScanSummary> explain(const ExplainRequest& request, ExplainSink& sink,
                                       FindingSink& findings);
   virtual Result<StatsReport> stats(FindingSink& findings);
+
+  // What a client should download to get the records that fulfil the request (`varve plan`): the
+  // format's own planning document. `body` is a request in the format's own JSON, or empty; the
+  // predicate and options of the request come on top of it.
+  virtual Result<Json> snapshot_plan(const ScanRequest& request, std::string_view body);
 };
 
 // What a writing verb did (or, in a rehearsal, would do).
@@ -180,7 +185,8 @@ struct OptionSpec {
   std::string_view name;        // without dashes
   std::string_view value_name;  // empty for a flag (its value is then "1")
   std::string_view help;
-  std::string_view verbs;  // space-separated verbs it belongs to: "cat state"
+  std::string_view verbs;         // space-separated verbs it belongs to: "cat state"
+  std::string_view choices = {};  // space-separated values it may take; empty: any
 };
 
 struct FilterSpec {
@@ -188,7 +194,8 @@ struct FilterSpec {
   std::string_view value_name;
   std::string_view help;
   bool repeatable = false;
-  std::string_view verbs;  // "cat", "cat state"
+  std::string_view verbs;         // "cat", "cat state"
+  std::string_view choices = {};  // space-separated values it may take; empty: any
 };
 
 enum class Confidence : std::uint8_t { none, by_name, by_content };
@@ -210,8 +217,19 @@ class Format {
   virtual Result<std::unique_ptr<StoreView>> open(io::FileSystem& files, const std::string& path,
                                                   const OpenOptions& options) const = 0;
 
+  // What `get` takes as a key, for help texts: "SEQ, at://DID/COLLECTION/RKEY or @OFFSET".
+  virtual std::string_view key_help() const { return "ID or @OFFSET"; }
+  // One or two sentences on what to do with a store of this verdict, where the common advice of
+  // `verify` is not enough; printed for people only.
+  virtual std::string_view advice(Verdict verdict) const;
+  // Another exit code for `verify` than CONTRACT section 2's, where one of the format's own options
+  // of that verb asks for it (scripts written for the format's original verifier).
+  virtual std::optional<int> verify_exit_code(
+      const VerifyReport& report, std::span<const Finding> findings,
+      const std::map<std::string, std::string>& options) const;
+
   // The writing verbs; a format that lacks one leaves the default, which is
-  // ErrorCode::unsupported.
+  // ErrorCode::unsupported with the reason "not_offered".
   virtual Result<WriteReport> init(io::FileSystem& files, const std::string& path,
                                    const WriteRequest& request) const;
   virtual Result<std::unique_ptr<Appender>> open_appender(io::FileSystem& files,

@@ -36,6 +36,17 @@ Result<ScanSummary> StoreView::explain(const ExplainRequest&, ExplainSink&, Find
 
 Result<StatsReport> StoreView::stats(FindingSink&) { return not_offered("`stats`"); }
 
+Result<Json> StoreView::snapshot_plan(const ScanRequest&, std::string_view) {
+  return not_offered("`plan`");
+}
+
+std::string_view Format::advice(Verdict) const { return {}; }
+
+std::optional<int> Format::verify_exit_code(const VerifyReport&, std::span<const Finding>,
+                                            const std::map<std::string, std::string>&) const {
+  return std::nullopt;
+}
+
 Result<WriteReport> Format::init(io::FileSystem&, const std::string&, const WriteRequest&) const {
   return not_offered("`init`");
 }

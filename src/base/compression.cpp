@@ -15,9 +15,30 @@ namespace varve::base {
 
 namespace {
 
-constexpr std::size_t k_first_guess_slack_bytes = std::size_t{1} << 20;
-// No zstd frame of plausible traffic shrinks further; beyond, the buffer grows as output appears.
-constexpr std::uint64_t k_plausible_ratio = 32;
+constexpr std::uint64_t k_zstd_max_block_bytes = 128 * 1024;
+
+// The most that a whole frame can yield by its own structure: raw and run-length blocks say their
+// size, a compressed one yields at most 128 KiB. Unlike ZSTD_decompressBound this does not believe
+// the content size in the frame header. `frame` is a complete frame.
+std::uint64_t structural_bound(ByteSpan frame, const ZstdFrameHeader& header) {
+  const std::uint64_t block_cap = std::min<std::uint64_t>(
+      k_zstd_max_block_bytes, std::max<std::uint64_t>(header.window_bytes, 1));
+  std::uint64_t bound = 0;
+  std::size_t at = header.header_bytes;
+  while (at + 3 <= frame.size()) {
+    const std::uint32_t block = std::uint32_t{u8(frame[at])} |
+                                std::uint32_t{u8(frame[at + 1])} << 8 |
+                                std::uint32_t{u8(frame[at + 2])} << 16;
+    const std::uint32_t size = block >> 3;
+    const std::uint32_t type = (block >> 1) & 3;
+    bound += type == 2 ? block_cap : size;
+    at += 3 + (type == 1 ? std::size_t{1} : std::size_t{size});
+    if ((block & 1) != 0) {
+      break;
+    }
+  }
+  return bound;
+}
 
 }  // namespace
 
@@ -50,6 +71,8 @@ std::byte* Buffer::reserve(std::size_t capacity) {
   if (capacity <= capacity_) {
     return data_;
   }
+  // Some more than asked for, so that a row of slightly larger units does not reallocate each time.
+  capacity = std::max(capacity, capacity_ + capacity_ / 4);
   // new[] without initialisation: the decoder overwrites what it uses.
   auto memory = std::make_unique_for_overwrite<std::byte[]>(capacity + 16);
   std::byte* data = memory.get();
@@ -79,8 +102,7 @@ ZstdDecoder::~ZstdDecoder() = default;
 ZstdDecoder::ZstdDecoder(ZstdDecoder&&) noexcept = default;
 ZstdDecoder& ZstdDecoder::operator=(ZstdDecoder&&) noexcept = default;
 
-CodecStatus ZstdDecoder::decode(ByteSpan frame, std::uint64_t hint, std::uint64_t cap,
-                                Buffer& out) {
+CodecStatus ZstdDecoder::decode(ByteSpan frame, std::uint64_t cap, Buffer& out) {
   out.set_size(0);
   const auto header = zstd_frame_header(frame);
   if (!header || header->dictionary_id != 0) {
@@ -96,63 +118,31 @@ CodecStatus ZstdDecoder::decode(ByteSpan frame, std::uint64_t hint, std::uint64_
   if (*frame_size != frame.size()) {
     return CodecStatus::trailing_bytes;
   }
-  const bool single_segment_like = header->content_size.has_value();
-  if (!single_segment_like && header->window_bytes > (std::uint64_t{1} << impl_->max_window_log)) {
+  if (header->window_bytes >
+      std::max(std::uint64_t{1} << impl_->max_window_log, header->content_size.value_or(0))) {
     return CodecStatus::over_cap;
   }
 
-  const std::uint64_t plausible = frame.size() * k_plausible_ratio + k_first_guess_slack_bytes;
-  // The bound from the frame's own structure: each of its blocks yields at most 128 KiB.
-  const std::uint64_t bound = ZSTD_decompressBound(frame.data(), frame.size());
-  std::uint64_t want =
-      header->content_size ? *header->content_size : std::max<std::uint64_t>(hint, 256);
-  want = std::min({want, plausible, cap});
-  if (bound != ZSTD_CONTENTSIZE_ERROR && header->content_size && *header->content_size > bound) {
+  // Memory is asked for by what the frame's own structure can yield, never by a claim. Pages that
+  // the decoder does not reach stay untouched. Decoding in one call needs no window of its own.
+  const std::uint64_t bound = structural_bound(frame, *header);
+  if (header->content_size && *header->content_size > bound) {
     return CodecStatus::corrupt;
   }
-
-  // One call when the size is known and plausible: libzstd decodes straight into place.
-  if (header->content_size && *header->content_size <= want) {
-    out.reserve(static_cast<std::size_t>(std::max<std::uint64_t>(want, 1)));
-    const std::size_t n = ZSTD_decompressDCtx(impl_->context, out.data(),
-                                              static_cast<std::size_t>(*header->content_size),
-                                              frame.data(), frame.size());
-    if (ZSTD_isError(n) != 0) {
-      return CodecStatus::corrupt;
-    }
-    out.set_size(n);
-    return CodecStatus::ok;
+  const std::uint64_t room =
+      header->content_size ? *header->content_size : std::min(bound, cap + 1);
+  out.reserve(static_cast<std::size_t>(std::max<std::uint64_t>(room, 1)));
+  const std::size_t n = ZSTD_decompressDCtx(
+      impl_->context, out.data(), static_cast<std::size_t>(room), frame.data(), frame.size());
+  if (ZSTD_isError(n) != 0) {
+    return room > cap && ZSTD_getErrorCode(n) == ZSTD_error_dstSize_tooSmall ? CodecStatus::over_cap
+                                                                             : CodecStatus::corrupt;
   }
-
-  // Size unknown or implausible: stream, growing the buffer only as output appears.
-  ZSTD_DCtx_reset(impl_->context, ZSTD_reset_session_only);
-  ZSTD_inBuffer input{frame.data(), frame.size(), 0};
-  std::uint64_t capacity = std::max<std::uint64_t>(want, 256);
-  for (;;) {
-    out.reserve(static_cast<std::size_t>(capacity));
-    ZSTD_outBuffer output{out.data(), static_cast<std::size_t>(capacity), out.size()};
-    const std::size_t status = ZSTD_decompressStream(impl_->context, &output, &input);
-    if (ZSTD_isError(status) != 0) {
-      return ZSTD_getErrorCode(status) == ZSTD_error_frameParameter_windowTooLarge
-                 ? CodecStatus::over_cap
-                 : CodecStatus::corrupt;
-    }
-    out.set_size(output.pos);
-    if (status == 0) {
-      return input.pos == input.size ? CodecStatus::ok : CodecStatus::trailing_bytes;
-    }
-    if (output.pos < output.size) {
-      if (input.pos == input.size) {
-        return CodecStatus::corrupt;
-      }
-      continue;
-    }
-    if (capacity > cap) {
-      return CodecStatus::over_cap;
-    }
-    // One byte beyond the cap tells a frame that ends at the cap from one that goes on.
-    capacity = std::min(capacity * 2, cap + 1);
+  if (n > cap) {
+    return CodecStatus::over_cap;
   }
+  out.set_size(n);
+  return CodecStatus::ok;
 }
 
 struct ZstdEncoder::Impl {

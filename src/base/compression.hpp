@@ -62,10 +62,10 @@ class ZstdDecoder {
   ZstdDecoder(ZstdDecoder&&) noexcept;
   ZstdDecoder& operator=(ZstdDecoder&&) noexcept;
 
-  // Decompresses exactly one frame that fills `frame` to its last byte. `hint` is a size to try
-  // first (a hint from a file: never trusted; allocation starts at no more than 1 MiB beyond what
-  // the compressed size makes plausible). At most `cap` bytes come out.
-  CodecStatus decode(ByteSpan frame, std::uint64_t hint, std::uint64_t cap, Buffer& out);
+  // Decompresses exactly one frame that fills `frame` to its last byte; at most `cap` bytes come
+  // out. Memory is asked for by the frame's block structure (at most 128 KiB a block), never by a
+  // size that it claims, and only the pages that output reaches are touched.
+  CodecStatus decode(ByteSpan frame, std::uint64_t cap, Buffer& out);
 
  private:
   struct Impl;

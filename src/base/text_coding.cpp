@@ -92,30 +92,35 @@ std::optional<Bytes> from_hex(std::string_view text) {
   return out;
 }
 
-void append_base64(std::string& out, ByteSpan bytes) {
-  std::size_t at = out.size();
-  out.resize(at + (bytes.size() * 8 + 5) / 6);
+char* write_base64(char* to, ByteSpan bytes) {
   std::size_t i = 0;
   for (; i + 3 <= bytes.size(); i += 3) {
     const std::uint32_t group = static_cast<std::uint32_t>(u8(bytes[i])) << 16 |
                                 static_cast<std::uint32_t>(u8(bytes[i + 1])) << 8 |
                                 u8(bytes[i + 2]);
-    out[at++] = k_base64[group >> 18];
-    out[at++] = k_base64[(group >> 12) & 63];
-    out[at++] = k_base64[(group >> 6) & 63];
-    out[at++] = k_base64[group & 63];
+    *to++ = k_base64[group >> 18];
+    *to++ = k_base64[(group >> 12) & 63];
+    *to++ = k_base64[(group >> 6) & 63];
+    *to++ = k_base64[group & 63];
   }
   if (bytes.size() - i == 1) {
     const std::uint32_t group = static_cast<std::uint32_t>(u8(bytes[i])) << 16;
-    out[at++] = k_base64[group >> 18];
-    out[at++] = k_base64[(group >> 12) & 63];
+    *to++ = k_base64[group >> 18];
+    *to++ = k_base64[(group >> 12) & 63];
   } else if (bytes.size() - i == 2) {
     const std::uint32_t group = static_cast<std::uint32_t>(u8(bytes[i])) << 16 |
                                 static_cast<std::uint32_t>(u8(bytes[i + 1])) << 8;
-    out[at++] = k_base64[group >> 18];
-    out[at++] = k_base64[(group >> 12) & 63];
-    out[at++] = k_base64[(group >> 6) & 63];
+    *to++ = k_base64[group >> 18];
+    *to++ = k_base64[(group >> 12) & 63];
+    *to++ = k_base64[(group >> 6) & 63];
   }
+  return to;
+}
+
+void append_base64(std::string& out, ByteSpan bytes) {
+  const std::size_t at = out.size();
+  out.resize(at + base64_size(bytes.size()));
+  write_base64(out.data() + at, bytes);
 }
 
 std::string to_base64(ByteSpan bytes) {
@@ -133,21 +138,30 @@ std::optional<Bytes> from_base64(std::string_view text) {
   return from_digits(text, k_base64_inverse, 6);
 }
 
-void append_base32(std::string& out, ByteSpan bytes) {
-  std::uint32_t pending = 0;
-  unsigned pending_bits = 0;
-  for (const std::byte b : bytes) {
-    pending = (pending << 8) | u8(b);
-    pending_bits += 8;
-    while (pending_bits >= 5) {
-      pending_bits -= 5;
-      out += k_base32[(pending >> pending_bits) & 31];
-      pending &= (1U << pending_bits) - 1;
+char* write_base32(char* to, ByteSpan bytes) {
+  std::size_t i = 0;
+  for (; i + 5 <= bytes.size(); i += 5) {
+    const std::uint64_t group =
+        static_cast<std::uint64_t>(u32be(bytes.data() + i)) << 8 | u8(bytes[i + 4]);
+    for (int shift = 35; shift >= 0; shift -= 5) {
+      *to++ = k_base32[(group >> shift) & 31];
     }
   }
-  if (pending_bits > 0) {
-    out += k_base32[(pending << (5 - pending_bits)) & 31];
+  const std::size_t left = bytes.size() - i;
+  std::uint64_t group = 0;
+  for (std::size_t j = 0; j < 5; ++j) {
+    group = group << 8 | (j < left ? u8(bytes[i + j]) : 0U);
   }
+  for (std::size_t digit = 0; digit < base32_size(left); ++digit) {
+    *to++ = k_base32[(group >> (35 - 5 * digit)) & 31];
+  }
+  return to;
+}
+
+void append_base32(std::string& out, ByteSpan bytes) {
+  const std::size_t at = out.size();
+  out.resize(at + base32_size(bytes.size()));
+  write_base32(out.data() + at, bytes);
 }
 
 std::optional<Bytes> from_base32(std::string_view text) {

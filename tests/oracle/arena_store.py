@@ -28,7 +28,7 @@ def _manifest(folder):
         with open(path, encoding="utf-8") as stream:
             value = json.load(stream)
         magic, version, size = value["magic"], value["version"], value["segment_size"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ArenaError("bad-manifest", "format.json: %r" % error) from None
     if magic != "HMS_ARENA":
         raise ArenaError("bad-manifest", "magic %r" % magic)
@@ -62,6 +62,7 @@ class Store:
         self.path = path
         self.arena = os.path.join(path, ARENA) if os.path.isdir(os.path.join(path, ARENA)) \
             else path
+        self.schema_problem = None
         self.schema = self._schema()
         self.generation = _pointer(self.arena)
         self.live = os.path.join(self.arena, self.generation) if self.generation else self.arena
@@ -75,13 +76,25 @@ class Store:
                 self.notes.append("orphan-generation " + name)
 
     def _schema(self):
-        """store.json of the store around the arena, or None for an arena alone."""
+        """store.json of the store around the arena, or None for an arena alone. What is
+        wrong with it does not keep the frames from being read."""
         arena = os.path.abspath(self.arena)
         path = os.path.join(os.path.dirname(arena), "store.json")
         if os.path.basename(arena) != ARENA or not os.path.exists(path):
             return None
-        with open(path, encoding="utf-8") as stream:
-            return json.load(stream)
+        try:
+            with open(path, encoding="utf-8") as stream:
+                value = json.load(stream)
+        except (ValueError, RecursionError) as error:
+            self.schema_problem = ArenaError("schema-mismatch", "store.json: %s" % error)
+            return None
+        version = value.get("version") if isinstance(value, dict) else None
+        if type(version) is not int or version < 2:
+            self.schema_problem = ArenaError("schema-mismatch", "store.json: version %r" % version)
+            return None
+        if version > 5:
+            self.schema_problem = ArenaError("unsupported-schema", "version %d" % version, 3)
+        return value
 
     def _version(self):
         own, live = _manifest(self.arena), _manifest(self.live)

@@ -38,12 +38,12 @@ Row = namedtuple("Row", "seq witnessed_at indexed_at kind did collection rkey re
 Header = namedtuple("Header", HEADER_FIELDS)
 IndexEntry = namedtuple("IndexEntry", INDEX_FIELDS)
 
-_SWAP = sys.byteorder == "big"
+SWAP = sys.byteorder == "big"
 
 
 def _column(code, values):
     out = array(code, values)
-    if _SWAP:
+    if SWAP:
         out.byteswap()
     return out.tobytes()
 

@@ -7,7 +7,8 @@
 Jobs run through the whole state machine: retries, timeouts, interruptions,
 cancellations, expedites, new cycles, clocks that step back. A segment is sealed
 before the record that would not fit under the rotation target together with a
-footer. Real rotation targets are at least 16777352; smaller ones are legal on disk. From about 15000 jobs on, the engine's default replay budgets are used up.
+footer. Real rotation targets are at least 16777352; smaller ones are legal on disk.
+From about 15000 jobs on, the engine's default replay budgets are used up.
 """
 import argparse
 import json
@@ -15,9 +16,10 @@ import os
 import random
 import sys
 
-import tay_store
+import tay_record
 from checksums import crc32c
 from tay_event import EVENTS, POLICY, T, apply, check_event, retry_interval
+from tay_store import LOCK
 from tay_value import F64, encode
 
 _WORDS = "mail report invoice thumbnail sync cleanup export digest reindex backup".split()
@@ -30,8 +32,8 @@ class Writer:
     def __init__(self, path, store_id, target):
         self.path, self.store_id, self.target = path, store_id, target
         os.makedirs(os.path.join(path, "segments"))
-        self._new(tay_store.LOCK, b"")
-        self._new("STORE", tay_store.pack_store(store_id))
+        self._new(LOCK, b"")
+        self._new("STORE", tay_record.pack_store(store_id))
         self.number, self.next = 1, 1
         self._begin()
 
@@ -41,22 +43,22 @@ class Writer:
 
     def _begin(self):
         self.first, self.count = self.next, 0
-        head = tay_store.pack_header(self.number, self.first, self.store_id)
+        head = tay_record.pack_header(self.number, self.first, self.store_id)
         self.parts, self.size, self.crc = [head], len(head), crc32c(head)
 
     def seal(self):
-        footer = tay_store.pack_footer(self.number, self.first, self.count, self.store_id,
+        footer = tay_record.pack_footer(self.number, self.first, self.count, self.store_id,
                                        self.crc)
         self.parts.append(footer)
         self._flush()
 
     def _flush(self):
-        self._new("segments/" + tay_store.segment_name(self.number), b"".join(self.parts))
+        self._new("segments/" + tay_record.segment_name(self.number), b"".join(self.parts))
         self.parts = None
 
     def append(self, kind, payload):
-        frame = tay_store.pack_record(kind, self.next, payload)
-        if self.count and self.size + len(frame) + tay_store.FOOTER_BYTES > self.target:
+        frame = tay_record.pack_record(kind, self.next, payload)
+        if self.count and self.size + len(frame) + tay_record.FOOTER_BYTES > self.target:
             self.seal()
             self.number += 1
             self._begin()
@@ -210,7 +212,7 @@ def main():
             break
     writer.close(args.sealed)
     if args.stages:
-        head = tay_store.pack_header(writer.number + 1, writer.next, store_id)
+        head = tay_record.pack_header(writer.number + 1, writer.next, store_id)
         for nonce, data in ((1, head), (2, head[:20]), (3, b"")):
             writer._new("segments/.tay-new-%020d-%032x.tmp" % (writer.number + 1, nonce), data)
         writer._new(".tay-store-%032x.tmp" % 4, b"TAYI")

@@ -65,6 +65,9 @@ class Reading:
         self.store, self.walks, self.problems, self.refused = None, [], [], None
         try:
             self.store = Store(path)
+            if self.store.schema_problem:
+                problem = self.store.schema_problem
+                self.problems.append((problem.exit, str(problem)))
             for number, walk in self.store.walks():
                 self.walks.append(walk)
                 self._judge(number, walk)

@@ -4,6 +4,8 @@
 
   read_jss.py seg_0000000000.jss
   read_jss.py ARCHIVE_DIR --sums
+  read_jss.py ARCHIVE_DIR --cat       rows as the contract's log lines
+  read_jss.py ARCHIVE_DIR --state     live records as the contract's state lines
 
 Rows go to stdout as JSON Lines (keys sorted), violations to stderr. Active files
 are walked up to the end of their whole frames.
@@ -12,47 +14,13 @@ Exit codes: 0 clean, 1 a rule is broken, 2 only an unfinished tail of an active
 file (torn, zero or an orphaned footer).
 """
 import argparse
-import hashlib
-import json
 import os
 import sys
 
-import dagcbor
-from jss_check import JssError, Sealed, Walk, deep_verify
-from jss_oracle import HEADER_BYTES, KINDS, segment_name, segment_number
-
-
-def row_json(row, block, index):
-    """The row in the form of the `*.events.jsonl` files."""
-    out = {"block": block, "row": index, "seq": row.seq, "witnessed_at": row.witnessed_at,
-           "indexed_at": row.indexed_at, "kind": row.kind, "kind_name": KINDS[row.kind],
-           "payload_len": len(row.payload)}
-    for name in ("did", "collection", "rkey", "rev"):
-        raw = getattr(row, name)
-        try:
-            out[name] = raw.decode("utf-8")
-        except UnicodeDecodeError:
-            out[name] = {"$bytes": dagcbor.b64(raw)}
-    if row.payload:
-        try:
-            value = dagcbor.decode(row.payload)
-        except dagcbor.CborError:
-            value = None
-        else:
-            if not dagcbor.faithful(value, row.payload):
-                value = None
-        if value is None and row.payload != b"\xf6":
-            out["payload_hex"] = row.payload.hex()
-        else:
-            out["payload_sha256"] = hashlib.sha256(row.payload).hexdigest()
-            out["value"] = dagcbor.to_json(value)
-            if row.kind in (1, 2, 7):
-                out["cid"] = dagcbor.cid_text(dagcbor.cid_of(row.payload))
-    return out
-
-
-def dump(value):
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+from jss_check import JssError, Sealed
+from jss_lines import Fold, compact, dump, fixture_line, log_line
+from jss_oracle import HEADER_BYTES, segment_name, segment_number
+from jss_verify import Walk, deep_verify
 
 
 class Result:
@@ -96,9 +64,10 @@ def main():
     parser.add_argument("--sums", action="store_true", help="one line a segment, no rows")
     parser.add_argument("--strict", action="store_true",
                         help="count the stricter checks of section 11 as violations")
-    parser.add_argument("--segment-key", action="store_true", help="add `segment` to each row")
+    parser.add_argument("--cat", action="store_true")
+    parser.add_argument("--state", action="store_true")
     args = parser.parse_args()
-    code, last_seq = 0, None
+    code, last_seq, fold = 0, None, Fold()
     for path in args.path:
         files = archive_files(path)
         for position, file in enumerate(files):
@@ -108,19 +77,26 @@ def main():
             if os.path.isdir(path):
                 last_seq = order(result, last_seq, not result.sealed
                                  and position + 1 < len(files))
-            for number, index, row in () if args.sums else result.rows():
-                line = row_json(row, number, index)
-                if args.segment_key:
-                    line["segment"] = name
-                print(dump(line))
             if args.sums:
-                rows = [row for _, _, row in result.rows()]
-                print(dump({"name": name, "sealed": result.sealed, "rows": len(rows),
-                            "blocks": len(result.blocks), "tail": result.tail,
-                            "first_seq": rows[0].seq if rows else None,
-                            "last_seq": rows[-1].seq if rows else None}))
+                print(dump(sums(name, result)))
+            for number, index, row in () if args.sums else result.rows():
+                if args.state:
+                    fold.add(row)
+                else:
+                    print(compact(log_line(row, name, number, index)) if args.cat
+                          else dump(fixture_line(row, number, index)))
             code = max_code(code, report(name, result, args.strict))
+    for line in fold.lines():
+        print(compact(line))
     return code
+
+
+def sums(name, result):
+    rows = [row for _, _, row in result.rows()]
+    return {"name": name, "sealed": result.sealed, "rows": len(rows),
+            "blocks": len(result.blocks), "tail": result.tail,
+            "first_seq": rows[0].seq if rows else None,
+            "last_seq": rows[-1].seq if rows else None}
 
 
 def order(result, last_seq, misplaced):

@@ -17,7 +17,8 @@ import sys
 
 import dagcbor
 from tay_event import EVENTS, STATES, InvalidEvent, InvalidTransition, apply, check_event
-from tay_store import MAX_PAYLOAD, Refused, Store
+from tay_record import MAX_PAYLOAD, Refused
+from tay_store import Store
 from tay_value import BYTES, DEPTH, F64, NODES, ValueRefused, decode
 
 

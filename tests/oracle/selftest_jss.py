@@ -14,9 +14,11 @@ import hurt
 import jss_oracle
 import zstd_frame
 from checksums import crc32c
-from jss_check import Sealed, Walk, deep_verify
+from jss_check import Sealed
+from jss_lines import Fold, dump, fixture_line
 from jss_sample import World
-from read_jss import Result, dump, row_json
+from jss_verify import Walk, deep_verify
+from read_jss import Result
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -164,13 +166,20 @@ def _tools(suite):
                                "--manifest", target + ".json"] + extra, capture_output=True)
         read = subprocess.run([sys.executable, os.path.join(HERE, "read_jss.py"), target,
                                "--strict"], capture_output=True)
-        rows = [json.loads(line) for line in read.stdout.splitlines()]
+        rows, fold = [json.loads(line) for line in read.stdout.splitlines()], Fold()
+        for name in sorted(os.listdir(target)):
+            with open(os.path.join(target, name), "rb") as stream:
+                for _, _, row in Result(stream.read()).rows():
+                    fold.add(row)
         with open(target + ".json", encoding="utf-8") as stream:
             manifest = json.load(stream)
         suite.check("make_jss %s" % " ".join(extra), made.returncode == read.returncode == 0
                     and [r["seq"] for r in rows] == list(range(1, 1501))
                     and {r["kind_name"] for r in rows} == set(manifest["kinds"])
                     and len(manifest["kinds"]) == 7, read.stderr[-300:])
+        if not extra:
+            suite.equal("make_jss, live records", sum(1 for _ in fold.lines()),
+                        manifest["live_records"])
 
 
 def _fixtures(suite):
@@ -184,7 +193,7 @@ def _fixtures(suite):
         if os.path.exists(rows):
             with open(rows, encoding="utf-8") as stream:
                 wanted = stream.read().splitlines()
-            got = [dump(row_json(row, number, index)) for number, index, row in result.rows()]
+            got = [dump(fixture_line(row, number, index)) for number, index, row in result.rows()]
             suite.equal("jss fixture %s, rows" % name, got, wanted)
     with open(os.path.join(folder, "gloom_params_fpr0.001.tsv"), encoding="utf-8") as stream:
         wrong = [n for line in csv.DictReader(stream, delimiter="\t")

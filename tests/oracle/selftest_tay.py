@@ -9,9 +9,10 @@ import subprocess
 import sys
 
 import hurt
-import tay_store
+import tay_record
 from read_tay import Inspection
 from tay_event import InvalidEvent, InvalidTransition, apply, check_event
+from tay_store import Segment
 from tay_value import F64, ValueRefused, decode, decode_measured, encode
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -91,7 +92,7 @@ def _refusal(call, *args):
         return "accepted %r" % (call(*args),)
     except ValueRefused as fault:
         return fault.reason
-    except tay_store.RecordFault as fault:
+    except tay_record.RecordFault as fault:
         return fault.reason
 
 
@@ -114,18 +115,18 @@ def _records(suite):
     for number, (text, wanted) in enumerate(RECORDS, 1):
         raw = bytes.fromhex(text)
         try:
-            r = tay_store.decode_record(raw)
+            r = tay_record.decode_record(raw)
             got = (r.kind, r.schema, r.sequence, len(r.payload))
-            same = tay_store.pack_record(r.kind, r.sequence, r.payload, r.schema) == raw
-        except tay_store.RecordFault as fault:
+            same = tay_record.pack_record(r.kind, r.sequence, r.payload, r.schema) == raw
+        except tay_record.RecordFault as fault:
             got, same = fault.reason, True
         suite.check("tay record f%02d" % number, got == wanted and same, got)
-    raw = tay_store.pack_record(1, 2, b"payload")
-    cuts = [_refusal(tay_store.decode_record, raw[:n]) for n in range(len(raw))]
+    raw = tay_record.pack_record(1, 2, b"payload")
+    cuts = [_refusal(tay_record.decode_record, raw[:n]) for n in range(len(raw))]
     suite.equal("tay cut records", cuts,
                 ["header"] * 24 + ["payload"] * 7 + ["checksum"] * 4)
     flips = [bit for bit in range(8 * len(raw)) if str(_refusal(
-        tay_store.decode_record, hurt.hurt(raw, ["flip %d.%d" % (bit // 8, bit % 8)])
+        tay_record.decode_record, hurt.hurt(raw, ["flip %d.%d" % (bit // 8, bit % 8)])
     )).startswith("accepted")]
     suite.equal("tay flipped records", flips, [])
 
@@ -133,7 +134,7 @@ def _records(suite):
 def _events(suite):
     jobs = {}
     for sequence, (kind, event, digest) in enumerate(LIFE, 1):
-        frame = tay_store.pack_record(kind, sequence, encode(event))
+        frame = tay_record.pack_record(kind, sequence, encode(event))
         check_event(kind, event)
         apply(jobs, kind, event, sequence)
         suite.equal("tay event frame %d" % sequence, hashlib.sha256(frame).hexdigest(), digest)
@@ -169,20 +170,20 @@ def _events(suite):
 
 
 def _segments(suite):
-    head = tay_store.pack_header(1, 1, STORE_ID)
-    one = head + tay_store.pack_record(1, 1, b"")
-    sealed = one + tay_store.pack_footer(1, 1, 1, STORE_ID, 0xCB674BB0)
-    suite.equal("tay STORE", tay_store.pack_store(STORE_ID).hex(),
+    head = tay_record.pack_header(1, 1, STORE_ID)
+    one = head + tay_record.pack_record(1, 1, b"")
+    sealed = one + tay_record.pack_footer(1, 1, 1, STORE_ID, 0xCB674BB0)
+    suite.equal("tay STORE", tay_record.pack_store(STORE_ID).hex(),
                 "544159490100000000112233445566778899aabbccddeeffae533c93")
     suite.equal("tay segment CRCs", (head[40:].hex(), sealed[-4:].hex()),
                 ("3d7c68b9", "5c6fd9b9"))
-    whole = tay_store.Segment(1, sealed, STORE_ID, True)
+    whole = Segment(1, sealed, STORE_ID, True)
     suite.check("tay sealed segment", whole.fault is None and whole.sealed)
-    flips = [bit for bit in range(8 * len(sealed)) if not tay_store.Segment(
+    flips = [bit for bit in range(8 * len(sealed)) if not Segment(
         1, hurt.hurt(sealed, ["flip %d.%d" % (bit // 8, bit % 8)]), STORE_ID, True).fault]
     suite.equal("tay flipped segments", flips, [])
     for cut in range(1, 64):
-        fault = tay_store.Segment(1, sealed[:72 + cut], STORE_ID, True).fault
+        fault = Segment(1, sealed[:72 + cut], STORE_ID, True).fault
         word = "ambiguous_short_tail" if cut < 4 else "incomplete_footer"
         suite.check("tay footer of %d bytes" % cut, fault and fault.offset == 72
                     and (fault.kind, fault.reason) == ("incomplete_tail", word))
@@ -226,7 +227,7 @@ def _fixtures(suite):
             raw = bytes.fromhex("".join(stream.read().split()))
         name = os.path.basename(path)[:-4]
         if name[0] == "E" or name == "N7":
-            record = tay_store.decode_record(raw)
+            record = tay_record.decode_record(raw)
             event = decode(record.payload)
             check_event(record.kind, event)
             good = encode(event) == record.payload

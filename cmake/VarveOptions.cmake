@@ -36,3 +36,7 @@ if(VARVE_SANITIZE)
     -fsanitize=${VARVE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(varve_settings INTERFACE -fsanitize=${VARVE_SANITIZE})
 endif()
+if(VARVE_BUILD_FUZZ)
+  # Coverage feedback for the code of the library, which libFuzzer steers by.
+  target_compile_options(varve_settings INTERFACE -fsanitize=fuzzer-no-link)
+endif()

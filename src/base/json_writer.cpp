@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "base/json_writer.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
-#include <chrono>
-#include <cmath>
 
 #include "base/text_coding.hpp"
 
@@ -29,6 +25,41 @@ constexpr std::array<char, 256> make_escapes() {
   return table;
 }
 constexpr auto k_escapes = make_escapes();
+
+struct CivilDate {
+  std::int64_t year = 0;
+  unsigned month = 0;
+  unsigned day = 0;
+};
+
+// The proleptic Gregorian date of a day counted from 1970-01-01. Counts in years that begin in
+// March, so that the leap day is the last one, and in eras of 400 years, which are all alike.
+CivilDate civil_from_days(std::int64_t days) {
+  constexpr std::int64_t k_days_before_1970 = 719'468;  // from 0000-03-01
+  constexpr std::int64_t k_days_an_era = 146'097;
+  days += k_days_before_1970;
+  const std::int64_t era = (days >= 0 ? days : days - (k_days_an_era - 1)) / k_days_an_era;
+  const auto day_of_era = static_cast<unsigned>(days - era * k_days_an_era);
+  const unsigned year_of_era =
+      (day_of_era - day_of_era / 1460 + day_of_era / 36'524 - day_of_era / 146'096) / 365;
+  const unsigned day_of_year =
+      day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const unsigned shifted_month = (5 * day_of_year + 2) / 153;  // 0 is March
+  CivilDate out;
+  out.day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+  out.month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
+  out.year = static_cast<std::int64_t>(year_of_era) + era * 400 + (out.month <= 2 ? 1 : 0);
+  return out;
+}
+
+void append_digits(std::string& out, std::uint64_t value, unsigned digits) {
+  char text[20];
+  for (unsigned i = digits; i > 0; --i) {
+    text[i - 1] = static_cast<char>('0' + value % 10);
+    value /= 10;
+  }
+  out.append(text, digits);
+}
 
 }  // namespace
 
@@ -81,15 +112,37 @@ void append_json_text_or_bytes(std::string& out, std::string_view value) {
 }
 
 void append_rfc3339(std::string& out, std::int64_t microseconds) {
-  using namespace std::chrono;
-  const sys_time<std::chrono::microseconds> time{std::chrono::microseconds(microseconds)};
-  const auto day = floor<days>(time);
-  const year_month_day date(day);
-  const hh_mm_ss clock(time - day);
-  fmt::format_to(std::back_inserter(out), "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z",
-                 static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                 static_cast<unsigned>(date.day()), clock.hours().count(), clock.minutes().count(),
-                 clock.seconds().count(), clock.subseconds().count());
+  // Floor division: times before 1970 are negative.
+  constexpr std::int64_t k_day_us = std::int64_t{86'400} * 1'000'000;
+  std::int64_t day = microseconds / k_day_us;
+  std::int64_t rest = microseconds % k_day_us;
+  if (rest < 0) {
+    rest += k_day_us;
+    --day;
+  }
+  const CivilDate date = civil_from_days(day);
+  // Years of other than four digits have no RFC 3339 form; they are written as they are.
+  std::int64_t year = date.year;
+  if (year < 0) {
+    out += '-';
+    year = -year;
+  }
+  if (year > 9999) {
+    append_integer(out, year);
+  } else {
+    append_digits(out, static_cast<std::uint64_t>(year), 4);
+  }
+  const auto part = [&](char before, std::int64_t value, unsigned digits) {
+    out += before;
+    append_digits(out, static_cast<std::uint64_t>(value), digits);
+  };
+  part('-', date.month, 2);
+  part('-', date.day, 2);
+  part('T', rest / 3'600'000'000, 2);
+  part(':', rest / 60'000'000 % 60, 2);
+  part(':', rest / 1'000'000 % 60, 2);
+  part('.', rest % 1'000'000, 6);
+  out += 'Z';
 }
 
 }  // namespace varve::base

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "verbs/output_file.hpp"
 
-#include <array>
 #include <cerrno>
-#include <tuple>
 
 #include "base/bytes.hpp"
-#include "base/text_coding.hpp"
 #include "cli/exit_codes.hpp"
+#include "io/publish.hpp"
 
 namespace varve::cli {
 
@@ -20,11 +18,6 @@ std::unexpected<OutputError> cannot_create(const Error& error) {
                        ? k_cannot_create
                        : exit_code(error);
   return std::unexpected(OutputError{error, code});
-}
-
-Result<void> write_and_sync(io::File& file, std::string_view bytes) {
-  VARVE_TRY(file.write_at(base::as_bytes(bytes), 0));
-  return file.sync();
 }
 
 Error already_there(const std::string& path) {
@@ -47,24 +40,10 @@ std::expected<void, OutputError> write_output_file(io::FileSystem& files,
   if (!directory) {
     return cannot_create(directory.error());
   }
-  std::array<std::byte, 6> salt;
-  environment.random(salt);
-  const std::string staging = '.' + split.name + ".varve-partial-" + base::to_hex(salt);
-  auto file = (*directory)->open_file(staging, io::OpenMode::create_exclusive);
-  if (!file) {
-    return cannot_create(file.error());
-  }
-  Result<void> done = write_and_sync(**file, bytes);
-  if (done) {
-    done = force ? (*directory)->rename(staging, **directory, split.name)
-                 : (*directory)->rename_no_replace(staging, **directory, split.name);
-  }
-  if (!done) {
-    std::ignore = (*directory)->remove_file(staging);
-    return cannot_create(done.error());
-  }
-  if (const auto synced = (*directory)->sync(); !synced) {
-    return cannot_create(synced.error());
+  const auto published = io::publish_bytes(**directory, split.name, base::as_bytes(bytes),
+                                           force ? io::Replace::yes : io::Replace::no, environment);
+  if (!published) {
+    return cannot_create(published.error());
   }
   return {};
 }

@@ -92,5 +92,7 @@ bool lz4_decode(ByteSpan block, std::span<std::byte> out);
 // Compresses into `out` (resized). False if the result would not be strictly shorter than the
 // input.
 bool lz4_encode(ByteSpan input, Bytes& out);
+// Compresses into memory of the caller's; gives the length, 0 if the result does not fit.
+std::size_t lz4_encode_to(ByteSpan input, std::span<std::byte> out);
 
 }  // namespace varve::base

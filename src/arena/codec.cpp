@@ -55,11 +55,45 @@ HeaderCheck check_header(const FrameHeader& header, std::uint64_t room) {
   return {UnitKind::frame, header, {}};
 }
 
+namespace {
+
+// True if two neighbouring bytes are zero. May be true where they are not, never the reverse.
+bool may_have_zero_pair(base::ByteSpan bytes) {
+  constexpr std::uint64_t k_ones = 0x0101010101010101ULL;
+  constexpr std::uint64_t k_highs = 0x8080808080808080ULL;
+  std::size_t at = 0;
+  for (; at + 9 <= bytes.size(); at += 8) {
+    const std::uint64_t either =
+        base::u64le(bytes.data() + at) | base::u64le(bytes.data() + at + 1);
+    if (((either - k_ones) & ~either & k_highs) != 0) {
+      return true;
+    }
+  }
+  for (; at + 2 <= bytes.size(); ++at) {
+    if ((bytes[at] | bytes[at + 1]) == std::byte{0}) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// liblz4 takes a match distance of 0, which section 3.1 forbids. Such a distance is two zero
+// bytes, which most blocks do not have, so that few need the token walk.
+bool decode_block(base::ByteSpan block, std::span<std::byte> out) {
+  std::uint64_t steps = 0;
+  if (may_have_zero_pair(block) && !lz4_block_plausible(block, out.size(), steps)) {
+    return false;
+  }
+  return base::lz4_decode(block, out);
+}
+
+}  // namespace
+
 std::optional<Fault> check_data(const FrameHeader& header, base::ByteSpan data, std::byte* room,
                                 base::ByteSpan& payload) {
   assert(data.size() == header.comp_len);
   if (header.compressed()) {
-    if (!base::lz4_decode(data, {room, header.raw_len})) {
+    if (!decode_block(data, {room, header.raw_len})) {
       return Fault{reason::k_lz4, k_header_bytes, {}, {}};
     }
     payload = {room, header.raw_len};

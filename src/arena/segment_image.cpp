@@ -71,7 +71,7 @@ Result<void> SegmentImage::read(std::span<std::byte> out, std::uint64_t offset) 
 Result<std::optional<std::uint64_t>> SegmentImage::first_nonzero(std::uint64_t from) const {
   std::optional<std::uint64_t> found;
   base::Bytes buffer;
-  VARVE_TRY(each_extent(*file_, from, stored_bytes_, [&](Extent extent) -> Result<bool> {
+  const auto walked = each_extent(*file_, from, stored_bytes_, [&](Extent extent) -> Result<bool> {
     for (std::uint64_t at = extent.begin; at < extent.end; at += buffer.size()) {
       buffer.resize(static_cast<std::size_t>(std::min(k_piece_bytes, extent.end - at)));
       VARVE_TRY(read(buffer, at));
@@ -82,7 +82,8 @@ Result<std::optional<std::uint64_t>> SegmentImage::first_nonzero(std::uint64_t f
       }
     }
     return true;
-  }));
+  });
+  VARVE_TRY(walked);
   return found;
 }
 

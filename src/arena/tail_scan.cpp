@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/checksum.hpp"
 #include "base/endian.hpp"
 
 namespace varve::arena {
 
 namespace {
 
-constexpr std::uint64_t k_stride_bytes = 64;
+constexpr std::uint64_t k_stride_bytes = 16;
 constexpr std::uint64_t k_piece_bytes = std::uint64_t{1} << 20;
 // Room for the largest frame ahead of the offset looked at, and for steps between two moves.
 constexpr std::uint64_t k_window_bytes = std::uint64_t{64} << 20;
@@ -47,8 +46,13 @@ Result<void> TailScanner::load_to(std::uint64_t end, std::uint64_t keep_from) {
     if (loaded_ + k_piece_bytes - origin_ > k_window_bytes) {
       const std::uint64_t drop = (keep_from - origin_) / k_stride_bytes * k_stride_bytes;
       std::memmove(window_.data(), window_.data() + drop, loaded_ - origin_ - drop);
-      checkpoints_.erase(checkpoints_.begin(),
-                         checkpoints_.begin() + static_cast<std::ptrdiff_t>(drop / k_stride_bytes));
+      const std::size_t strides = drop / k_stride_bytes;
+      if (strides < checkpoints_.size()) {
+        checkpoints_.erase(checkpoints_.begin(),
+                           checkpoints_.begin() + static_cast<std::ptrdiff_t>(strides));
+      } else {
+        checkpoints_.assign(1, 0);
+      }
       origin_ += drop;
     }
     const std::uint64_t have = loaded_ - origin_;
@@ -62,11 +66,6 @@ Result<void> TailScanner::load_to(std::uint64_t end, std::uint64_t keep_from) {
     VARVE_TRY(image_.read({to, piece}, loaded_));
     std::memset(to + piece, 0, k_padding_bytes);
     loaded_ += piece;
-    // Extend the checkpoints over the whole strides that are now present.
-    while (origin_ + checkpoints_.size() * k_stride_bytes <= loaded_) {
-      const std::byte* stride = window_.data() + (checkpoints_.size() - 1) * k_stride_bytes;
-      checkpoints_.push_back(base::crc32({stride, k_stride_bytes}, checkpoints_.back()));
-    }
   }
   return {};
 }
@@ -75,8 +74,12 @@ Result<void> TailScanner::load_to(std::uint64_t end, std::uint64_t keep_from) {
 std::uint32_t TailScanner::prefix_crc(std::uint64_t offset) {
   const std::uint64_t inside = std::min(offset, loaded_);
   const std::uint64_t stride = (inside - origin_) / k_stride_bytes;
+  while (checkpoints_.size() <= stride) {
+    const std::byte* bytes = window_.data() + (checkpoints_.size() - 1) * k_stride_bytes;
+    checkpoints_.push_back(base::crc32_short({bytes, k_stride_bytes}, checkpoints_.back()));
+  }
   const std::uint64_t begin = origin_ + stride * k_stride_bytes;
-  const std::uint32_t crc = base::crc32({at(begin), inside - begin}, checkpoints_[stride]);
+  const std::uint32_t crc = base::crc32_short({at(begin), inside - begin}, checkpoints_[stride]);
   return offset == inside ? crc : shift_.append_zeros(crc, offset - inside);
 }
 

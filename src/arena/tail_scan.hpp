@@ -51,8 +51,8 @@ class TailScanner {
   bool started_ = false;
   std::optional<std::uint64_t> last_nonzero_;
   std::uint64_t data_end_ = 0;  // one behind the last non-zero byte
-  // The window [origin_, loaded_) of the image, with the CRC of [first origin, x) for every x that
-  // is a whole number of k_stride bytes behind origin_.
+  // The window [origin_, loaded_) of the image, and (made when first needed) the CRCs of prefixes
+  // up to each whole stride behind origin_. All of them begin at one place; where does not matter.
   base::Buffer window_;
   std::uint64_t origin_ = 0;
   std::uint64_t loaded_ = 0;

@@ -8,7 +8,12 @@
 #include <memory>
 #include <vector>
 
+#include "base/bytes.hpp"
+
 namespace varve::base {
+
+// crc32() for a few bytes: inline steps from tables, where a call into the library costs more.
+std::uint32_t crc32_short(ByteSpan bytes, std::uint32_t previous = 0);
 
 // Shifts CRC-32 values over zero bytes (multiplies by x^(8n) modulo the polynomial). Keeps tables
 // for the lengths that come up often, so that hostile repetition stays cheap. Not thread-safe.
@@ -32,6 +37,7 @@ class Crc32Shift {
   struct Cached {
     std::uint64_t length = 0;
     std::uint32_t uses = 0;
+    std::uint32_t misses = 0;  // lengths that came by since and would have taken the place
     std::unique_ptr<std::array<std::array<std::uint32_t, 256>, 4>> tables;
   };
   std::uint32_t factor(std::uint64_t length) const;

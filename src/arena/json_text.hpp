@@ -18,6 +18,7 @@ class JsonReader {
   explicit JsonReader(std::string_view text) : text_(text) {}
 
   std::size_t position() const { return position_; }
+  std::string_view text() const { return text_; }
   // The next character that is not white space; 0 at the end.
   char peek();
   // Takes the next character if it is `c`.

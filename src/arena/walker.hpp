@@ -109,13 +109,13 @@ std::optional<Fault> check_planned(const FrameHeader& header, base::ByteSpan dat
 template <class Handler>
 Result<RunEnd> walk_run(const SegmentImage& image, std::uint64_t start, const WalkOptions& options,
                         Handler& handler) {
-  struct Chunk {
+  struct WorkedChunk {
     RawChunk raw;
     typename Handler::Output output;
     std::size_t good = 0;
     std::optional<RunEnd> end;
   };
-  using Item = std::unique_ptr<Chunk>;
+  using Item = std::unique_ptr<WorkedChunk>;
   constexpr std::uint64_t k_worth_threads_bytes = std::uint64_t{1} << 20;
   const unsigned threads =
       image.stored_bytes() < k_worth_threads_bytes ? 1 : base::thread_count(options.threads);
@@ -128,7 +128,7 @@ Result<RunEnd> walk_run(const SegmentImage& image, std::uint64_t start, const Wa
   const auto produce = [&]() -> std::optional<Item> {
     Item chunk;
     if (spare.empty()) {
-      chunk = std::make_unique<Chunk>();
+      chunk = std::make_unique<WorkedChunk>();
     } else {
       chunk = std::move(spare.back());
       spare.pop_back();

@@ -30,6 +30,8 @@ struct Field {
   ColumnType type = ColumnType::text;
   bool nullable = false;
   bool repeated_text = false;  // few distinct values: worth a dictionary in Arrow and Parquet
+  // Made from other columns at some cost: a scan fills it only if its request names it.
+  bool computed = false;
 };
 
 struct Schema {

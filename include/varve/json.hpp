@@ -37,6 +37,12 @@ class Json {
   Json(Object v) : value_(std::move(v)) {}
   Json(Number v);  // null, an integer for decimal style, "0x..." text for the others
 
+  // Text that is JSON already (a rendered record): written as it stands, not looked into.
+  static Json raw(std::string json_text) {
+    Json json;
+    json.value_ = Raw{std::move(json_text)};
+    return json;
+  }
   static Json object() { return Json(Object{}); }
   static Json array() { return Json(Array{}); }
 
@@ -49,6 +55,10 @@ class Json {
   const Object* as_object() const { return std::get_if<Object>(&value_); }
   const Array* as_array() const { return std::get_if<Array>(&value_); }
   const std::string* as_text() const { return std::get_if<std::string>(&value_); }
+  const std::string* as_raw() const {
+    const Raw* raw = std::get_if<Raw>(&value_);
+    return raw != nullptr ? &raw->text : nullptr;
+  }
   const bool* as_bool() const { return std::get_if<bool>(&value_); }
   const std::int64_t* as_int64() const { return std::get_if<std::int64_t>(&value_); }
   const std::uint64_t* as_uint64() const { return std::get_if<std::uint64_t>(&value_); }
@@ -63,8 +73,11 @@ class Json {
   std::string text(bool int64_as_string = false) const;
 
  private:
+  struct Raw {
+    std::string text;
+  };
   std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Array,
-               Object>
+               Object, Raw>
       value_;
 };
 

@@ -53,7 +53,7 @@ class BatchSink {
 struct ScanRequest {
   Face face = Face::log;
   Predicate predicate;
-  std::vector<std::string> columns;  // names to fill; empty means all
+  std::vector<std::string> columns;  // names to fill; empty means all but computed ones
   std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();  // rows to deliver at most
   bool reverse = false;                                             // newest first
   bool strict = false;                                              // stop at the first fault

@@ -69,6 +69,8 @@ bool write_scalar(const Json& json, std::string& out, bool int64_as_string) {
     }
   } else if (const std::string* s = json.as_text()) {
     base::append_json_text_or_bytes(out, *s);
+  } else if (const std::string* raw = json.as_raw()) {
+    out += *raw;
   } else {
     return false;
   }

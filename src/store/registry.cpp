@@ -2,12 +2,15 @@
 // The registration table: the one place where the format-neutral code names the formats.
 #include <vector>
 
+#include "jss/view.hpp"
 #include "varve/store.hpp"
 
 namespace varve {
 
 std::span<const Format* const> formats() {
-  static const std::vector<const Format*> table = {};
+  static const std::vector<const Format*> table = {
+      &jss::format(),
+  };
   return table;
 }
 

@@ -81,6 +81,9 @@ class File {
   // Takes flock without waiting; ErrorCode::locked if another open description holds it.
   virtual Result<void> lock(LockKind kind) = 0;
   virtual Result<void> unlock() = 0;
+  // Whether another open description holds flock exclusively, found out without taking it. False
+  // where the system cannot tell: good for a warning, not for a decision.
+  virtual bool locked_elsewhere() const { return false; }
   virtual bool poisoned() const = 0;
   // Hints that [offset, offset+length) will be read soon. Never fails.
   virtual void read_ahead(std::uint64_t offset, std::uint64_t length) const = 0;

@@ -95,10 +95,12 @@ struct Distribution {
   };
   std::string name;  // "record size"
   std::string unit;  // "bytes"
-  // Either numeric: counts per power of two, with exact count, sum, minimum and maximum...
+  // Either numeric: exact count, sum, minimum and maximum, quantiles good to a sixteenth, and how
+  // many values have each bit width (element i: values in [2^(i-1), 2^i); element 0: zeros)...
   std::uint64_t count = 0, sum = 0, minimum = 0, maximum = 0;
   std::uint64_t p50 = 0, p90 = 0, p99 = 0;
-  // ...or by category, most frequent first.
+  std::vector<std::uint64_t> by_bit_width;
+  // ...or by category, most frequent first (or in an order of their own, as time has).
   std::vector<Category> categories;
 };
 

@@ -178,18 +178,27 @@ bool lz4_decode(ByteSpan block, std::span<std::byte> out) {
 }
 
 bool lz4_encode(ByteSpan input, Bytes& out) {
-  if (input.size() > LZ4_MAX_INPUT_SIZE || input.size() < 2) {
+  if (input.size() < 2) {
     return false;
   }
   out.resize(input.size() - 1);
-  const int n = LZ4_compress_default(reinterpret_cast<const char*>(input.data()),
-                                     reinterpret_cast<char*>(out.data()),
-                                     static_cast<int>(input.size()), static_cast<int>(out.size()));
-  if (n <= 0) {
+  const std::size_t n = lz4_encode_to(input, out);
+  if (n == 0) {
     return false;
   }
-  out.resize(static_cast<std::size_t>(n));
+  out.resize(n);
   return true;
+}
+
+std::size_t lz4_encode_to(ByteSpan input, std::span<std::byte> out) {
+  if (input.size() > LZ4_MAX_INPUT_SIZE || out.empty()) {
+    return 0;
+  }
+  const std::size_t room = std::min<std::size_t>(out.size(), LZ4_MAX_INPUT_SIZE);
+  const int n = LZ4_compress_default(reinterpret_cast<const char*>(input.data()),
+                                     reinterpret_cast<char*>(out.data()),
+                                     static_cast<int>(input.size()), static_cast<int>(room));
+  return n > 0 ? static_cast<std::size_t>(n) : 0;
 }
 
 }  // namespace varve::base

@@ -88,9 +88,13 @@ class ZstdEncoder {
 };
 
 // LZ4 block format. True if `block` decodes to exactly out.size() bytes and is consumed to its end.
+// A match offset of 0, which the format calls invalid, decodes as zeros, as the reference library
+// does it; what the bytes are is for the caller's own checksum to say.
 bool lz4_decode(ByteSpan block, std::span<std::byte> out);
 // Compresses into `out` (resized). False if the result would not be strictly shorter than the
 // input.
 bool lz4_encode(ByteSpan input, Bytes& out);
+// Compresses into memory of the caller's; gives the length, 0 if the result does not fit.
+std::size_t lz4_encode_to(ByteSpan input, std::span<std::byte> out);
 
 }  // namespace varve::base

@@ -153,13 +153,20 @@ class PosixFile final : public File {
       }
       return fail_errno(errno, "lock", path_);
     }
+    locked_ = true;
     return {};
   }
   Result<void> unlock() override {
     if (::flock(fd(), LOCK_UN) != 0) {
       return fail_errno(errno, "unlock", path_);
     }
+    locked_ = false;
     return {};
+  }
+
+  bool locked_elsewhere() const override {
+    struct stat info{};
+    return !locked_ && ::fstat(fd(), &info) == 0 && flock_is_held(info.st_dev, info.st_ino);
   }
 
   bool poisoned() const override { return poisoned_; }
@@ -191,6 +198,7 @@ class PosixFile final : public File {
   Descriptor descriptor_;
   std::string path_;
   bool poisoned_ = false;
+  bool locked_ = false;
 };
 
 int flags_of(OpenMode mode) {

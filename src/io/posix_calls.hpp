@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A file descriptor that closes itself.
+// A file descriptor that closes itself, and calls of which the rest of the folder needs the answer.
 #pragma once
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <utility>
 
 namespace varve::io {
@@ -29,5 +30,9 @@ class Descriptor {
  private:
   int fd_ = -1;
 };
+
+// Whether some open description of the machine holds an exclusive flock on that file, as far as the
+// system's table of locks shows (it hides those of other containers).
+bool flock_is_held(std::uint64_t device, std::uint64_t inode);
 
 }  // namespace varve::io

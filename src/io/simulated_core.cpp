@@ -284,6 +284,13 @@ bool SimulatedFileSystem::Core::take_lock(InodeNumber inode, const void* handle,
   return true;
 }
 
+bool SimulatedFileSystem::Core::locked_by_other(InodeNumber inode, const void* handle) const {
+  const auto holders = locks_.find(inode);
+  return holders != locks_.end() && std::ranges::any_of(holders->second, [&](const auto& holder) {
+           return holder.first != handle && holder.second == LockKind::exclusive;
+         });
+}
+
 void SimulatedFileSystem::Core::release_lock(InodeNumber inode, const void* handle) {
   std::erase_if(locks_[inode], [&](const auto& holder) { return holder.first == handle; });
 }

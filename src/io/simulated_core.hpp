@@ -60,6 +60,8 @@ class SimulatedFileSystem::Core {
   // flock: false if another handle's lock is in the way. `handle` is any address of the handle.
   bool take_lock(InodeNumber inode, const void* handle, LockKind kind);
   void release_lock(InodeNumber inode, const void* handle);
+  // Whether another handle holds an exclusive lock.
+  bool locked_by_other(InodeNumber inode, const void* handle) const;
 
   void set_fault(std::optional<Fault> fault);
   std::uint64_t faults_met() const { return faults_met_; }

@@ -112,6 +112,10 @@ class SimulatedFile final : public File {
     }
     return {};
   }
+  bool locked_elsewhere() const override {
+    const auto held = core_->lock();
+    return core_->locked_by_other(inode_, this);
+  }
   Result<void> unlock() override {
     VARVE_TRY(announce(CallKind::lock, "unlock"));
     const auto held = core_->lock();

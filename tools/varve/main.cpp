@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include <cstdio>
+#include <string>
+#include <vector>
 
-#include "varve/store.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/session.hpp"
 
-int main() {
-  std::printf("varve %s\n", std::string(varve::version()).c_str());
-  return 0;
+int main(int argc, char** argv) {
+  varve::cli::set_up_signals();
+  const varve::cli::Context context{varve::formats(), varve::io::posix_file_system(),
+                                    varve::io::system_environment()};
+  return varve::cli::run(context, std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
 }

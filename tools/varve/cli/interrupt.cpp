@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cli/interrupt.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstring>
+
+namespace varve::cli {
+
+namespace {
+
+// Read and written by the handler: lock-free atomics only.
+std::atomic<bool> g_guarded{false};
+std::atomic<int> g_pending{0};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+void on_signal(int number) {
+  if (g_guarded && g_pending == 0) {
+    g_pending = number;
+    return;
+  }
+  constexpr char k_message[] = "\nvarve: interrupted\n";
+  [[maybe_unused]] const ssize_t ignored = ::write(2, k_message, sizeof k_message - 1);
+  ::_exit(128 + number);
+}
+
+}  // namespace
+
+void set_up_signals() {
+  struct sigaction action{};
+  action.sa_handler = on_signal;  // without SA_RESTART: a blocking read returns
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+SignalGuard::SignalGuard() {
+  g_pending = 0;
+  g_guarded = true;
+}
+SignalGuard::~SignalGuard() { g_guarded = false; }
+int SignalGuard::pending() { return g_pending; }
+
+}  // namespace varve::cli

@@ -149,9 +149,76 @@ def scan(image, after, frames_only=False):
             if raw == 0 and crc == 0 and seq == MARKER_SEQ and not frames_only:
                 return Proof("marker", p)
         elif comp <= raw <= MAX_PAYLOAD and comp <= image.length - p - 16:
-            if raw <= 255 * comp and judge(image, p).kind == "frame":
+            if _plausible(image, p, crc, raw, comp) and judge(image, p).kind == "frame":
                 return Proof("frame", p)
     return None
+
+
+def _times(matrix, vector):
+    out = row = 0
+    while vector:
+        if vector & 1:
+            out ^= matrix[row]
+        vector >>= 1
+        row += 1
+    return out
+
+
+def _zero_powers():
+    """Matrices that carry a CRC register over 1, 2, 4, ... zero bytes."""
+    power = [0xEDB88320] + [1 << n for n in range(31)]         # one zero bit
+    for step in range(3 + 31):
+        if step >= 3:
+            yield power
+        power = [_times(power, column) for column in power]
+
+
+_ZEROS = tuple(_zero_powers())
+
+
+def _shift_zeros(crc, count):
+    """The CRC-32 of a message followed by `count` zero bytes, from its own CRC."""
+    register = crc ^ 0xFFFFFFFF
+    for power in _ZEROS:
+        if count & 1:
+            register = _times(power, register)
+        count >>= 1
+    return register ^ 0xFFFFFFFF
+
+
+def _block_fits(image, at, comp, raw):
+    """Whether the sequences of an LZ4 block end where they should, without decoding."""
+    data, have, end, out = image.data, len(image.data), at + comp, 0
+
+    def number(value, at):
+        while value >= 15:
+            byte = data[at] if at < have else 0
+            value, at = value + byte, at + 1
+            if byte < 255 or at >= end:
+                break
+        return value, at
+
+    while at < end:
+        token = data[at] if at < have else 0
+        literals, at = number(token >> 4, at + 1)
+        at, out = at + literals, out + literals
+        if at >= end or out > raw:
+            return at == end and out == raw
+        offset = int.from_bytes(image.get(at, 2), "little")
+        if not 0 < offset <= out:
+            return False
+        length, at = number(token & 15, at + 2)
+        out += length + 4
+    return False
+
+
+def _plausible(image, at, crc, raw, comp):
+    """Cheap conditions that a frame at `at` must meet: a payload that reaches far into
+    the zeros behind the data is never built."""
+    if comp < raw:
+        return raw <= 255 * comp and _block_fits(image, at + 16, comp, raw)
+    known = image.data[at + 16:at + 16 + comp]
+    return _shift_zeros(zlib.crc32(known), comp - len(known)) == crc
 
 
 class Walk:

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Make a damaged copy of a file.
+"""Make a damaged copy of a file, or damage it in place where OUT is FILE itself.
 
   hurt.py FILE 'flip 1234.5' 'zero 4..12' 'cut 900' -o OUT
 
@@ -160,18 +160,17 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file")
     parser.add_argument("operation", nargs="*")
-    parser.add_argument("-o", "--out", required=True, help="the damaged copy")
-    parser.add_argument("--force", action="store_true", help="overwrite OUT")
+    parser.add_argument("-o", "--out", required=True, help="the damaged copy; FILE itself: in place")
+    parser.add_argument("--force", action="store_true", help="overwrite another file OUT")
     args = parser.parse_args()
-    if os.path.exists(args.out) and os.path.samefile(args.file, args.out):
-        parser.error("OUT is FILE itself")
+    in_place = os.path.exists(args.out) and os.path.samefile(args.file, args.out)
     with open(args.file, "rb") as stream:
         data = stream.read()
     try:
         result = hurt(data, args.operation)
     except Usage as error:
         parser.error(str(error))
-    with open(args.out, "wb" if args.force else "xb") as stream:
+    with open(args.out, "wb" if args.force or in_place else "xb") as stream:
         stream.write(result)
     return 0
 

@@ -160,7 +160,8 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file")
     parser.add_argument("operation", nargs="*")
-    parser.add_argument("-o", "--out", required=True, help="the damaged copy; FILE itself: in place")
+    parser.add_argument("-o", "--out", required=True,
+                        help="the damaged copy; FILE itself: in place")
     parser.add_argument("--force", action="store_true", help="overwrite another file OUT")
     args = parser.parse_args()
     in_place = os.path.exists(args.out) and os.path.samefile(args.file, args.out)

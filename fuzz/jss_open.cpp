@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A whole segment file through every reading verb. The first byte says whether the metadata
+// checksum is made right, so that what lies behind it is reached. What the verbs say must agree.
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "base/checksum.hpp"
+#include "io/simulated.hpp"
+#include "jss/layout.hpp"
+#include "jss/view.hpp"
+
+namespace {
+
+using namespace varve;
+
+void make_checksum_right(std::vector<std::byte>& file) {
+  if (file.size() < jss::k_header_bytes) {
+    return;
+  }
+  const jss::Header h = jss::load_header(file.data());
+  if (h.footer_offset < jss::k_header_bytes || h.footer_offset > file.size()) {
+    return;
+  }
+  base::Xxh3Stream hash;
+  hash.update(base::ByteSpan(file).subspan(jss::k_checksum_from,
+                                           jss::k_header_bytes - jss::k_checksum_from));
+  hash.update(base::ByteSpan(file).subspan(h.footer_offset));
+  base::store_le(file.data() + jss::k_checksum_offset, hash.digest());
+}
+
+void require(bool holds) {
+  if (!holds) {
+    std::abort();
+  }
+}
+
+class CountingSink final : public BatchSink {
+ public:
+  explicit CountingSink(const StoreView& view) : view_(view) {}
+  Result<bool> consume(Batch batch) override {
+    rows += batch.rows;
+    text_.clear();
+    view_.render(Face::log, batch, {}, text_);
+    lines += static_cast<std::uint64_t>(std::count(text_.begin(), text_.end(), '\n'));
+    return true;
+  }
+  std::uint64_t rows = 0;
+  std::uint64_t lines = 0;
+
+ private:
+  const StoreView& view_;
+  std::string text_;
+};
+
+class CoverageSink final : public ExplainSink {
+ public:
+  bool add(ExplainRow row) override {
+    if (!row.container) {
+      require(row.offset == position && row.length != 0);
+      position += row.length;
+    }
+    return true;
+  }
+  std::uint64_t position = 0;
+};
+
+void look(StoreView& view, std::uint64_t size, std::uint64_t max_memory_bytes) {
+  FindingList findings;
+  VerifyRequest verify;
+  verify.threads = 1;
+  const auto report = view.verify(verify, findings);
+  require(report.has_value());
+  std::uint64_t rows = 0;
+  for (const bool reverse : {false, true}) {
+    CountingSink sink(view);
+    ScanRequest scan;
+    scan.threads = 1;
+    scan.reverse = reverse;
+    scan.max_memory_bytes = max_memory_bytes;
+    FindingList of_scan;
+    const auto summary = view.scan(scan, sink, of_scan);
+    require(summary.has_value());
+    require(sink.rows == sink.lines && sink.rows == report->intact_records);
+    rows = sink.rows;
+  }
+  const auto info = view.info();
+  require(info.has_value());
+  if (report->verdict == Verdict::clean) {
+    require(info->records == rows && report->counts.records == rows);
+  }
+  CoverageSink coverage;
+  FindingList of_explain;
+  require(view.explain({}, coverage, of_explain).has_value());
+  require(coverage.position == size);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  constexpr std::size_t k_max_file_bytes = 256 * 1024;
+  if (size == 0 || size > k_max_file_bytes) {
+    return 0;
+  }
+  std::vector<std::byte> file(size - 1);
+  std::transform(data + 1, data + size, file.begin(),
+                 [](std::uint8_t b) { return static_cast<std::byte>(b); });
+  if ((data[0] & 1) != 0) {
+    make_checksum_right(file);
+  }
+  io::SimulatedFileSystem files({nullptr, false});
+  require(files.put("/seg_0000000000.jss", file).has_value());
+  OpenOptions options;
+  options.max_memory_bytes = 16 << 20;
+  auto view = jss::format().open(files, "/seg_0000000000.jss", options);
+  require(view.has_value());
+  look(**view, file.size(), options.max_memory_bytes);
+  return 0;
+}

@@ -30,6 +30,7 @@ Result<bool> ChunkReader::next(RawChunk& chunk) {
   chunk.begin = position_;
   chunk.bytes.set_size(0);
   chunk.frames.clear();
+  chunk.first_frame = planned_;
   chunk.end.reset();
   if (over_) {
     return false;
@@ -55,6 +56,10 @@ Result<bool> ChunkReader::next(RawChunk& chunk) {
     }
     const FrameHeader header = decode_header(chunk.bytes.data() + (position_ - chunk.begin));
     HeaderCheck check = check_header(header, room);
+    if (image_.horizon() && position_ >= *image_.horizon() &&
+        (check.kind == UnitKind::frame || check.kind == UnitKind::invalid)) {
+      check.kind = UnitKind::marker;  // what stood here when the reading began
+    }
     if (check.kind != UnitKind::frame) {
       return finish(check);
     }
@@ -67,6 +72,7 @@ Result<bool> ChunkReader::next(RawChunk& chunk) {
     }
     VARVE_TRY(extend(chunk, position_ + header.frame_bytes()));
     chunk.frames.push_back({position_, header});
+    ++planned_;
     position_ += header.frame_bytes();
   }
 }

@@ -33,6 +33,7 @@ struct RawChunk {
   std::uint64_t begin = 0;  // offset in the segment of the first byte
   base::Buffer bytes;
   std::vector<PlannedFrame> frames;  // all of them whole in `bytes`
+  std::uint64_t first_frame = 0;     // frames of the run before these
   std::optional<RunEnd> end;         // set in the last chunk of the run
 
   base::ByteSpan data_of(const PlannedFrame& frame) const {
@@ -56,6 +57,7 @@ class ChunkReader {
   const SegmentImage& image_;
   std::uint64_t position_;
   std::uint64_t max_unit_bytes_;
+  std::uint64_t planned_ = 0;
   bool over_ = false;
 };
 

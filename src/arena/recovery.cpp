@@ -59,10 +59,12 @@ struct TailHandler {
   std::uint64_t frames = 0;
   std::uint32_t largest_seq = 0;
 
+  void begin(Output&, const RawChunk&) {}
   std::byte* room(Output&, const PlannedFrame& frame, unsigned worker) {
     return scratch[worker].reserve(frame.header.raw_len);
   }
   void frame(Output&, const PlannedFrame&, base::ByteSpan, unsigned) {}
+  void finish(Output&, unsigned) {}
   Result<bool> deliver(Output&, std::span<const PlannedFrame> planned) {
     for (const PlannedFrame& frame : planned) {
       largest_seq = std::max(largest_seq, frame.header.seq);
@@ -70,7 +72,6 @@ struct TailHandler {
     frames += planned.size();
     return true;
   }
-  void reset(Output&) {}
 };
 
 Error refusal(const SegmentImage& image, const Damage& damage) {

@@ -26,6 +26,9 @@ class SegmentImage {
   // The bytes that are in the file; those from here to logical_bytes() are zero.
   std::uint64_t stored_bytes() const { return stored_bytes_; }
   const io::File& file() const { return *file_; }
+  // If set, readers take the log to end here: where it ended when the reading began.
+  std::optional<std::uint64_t> horizon() const { return horizon_; }
+  void set_horizon(std::uint64_t offset) { horizon_ = offset; }
 
   // Fills `out` with the bytes from `offset`. Thread-safe. A file that became shorter than it was
   // when it was opened is an error (reason "file_shrank"), not damage.
@@ -41,6 +44,7 @@ class SegmentImage {
   std::uint32_t index_;
   std::uint64_t stored_bytes_;
   std::uint64_t logical_bytes_;
+  std::optional<std::uint64_t> horizon_;
 };
 
 // The position of the first / last non-zero byte, or bytes.size() if there is none.

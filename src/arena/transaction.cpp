@@ -10,23 +10,23 @@
 
 namespace varve::arena {
 
-PayloadForm form_of(base::ByteSpan payload) {
+TransactionForm form_of(base::ByteSpan payload) {
   const std::string_view text = base::as_text(payload);
   if (text.starts_with(k_txn2_magic)) {
-    return PayloadForm::txn2;
+    return TransactionForm::txn2;
   }
   if (text.starts_with(k_txn3_magic)) {
-    return PayloadForm::txn3;
+    return TransactionForm::txn3;
   }
   if (!text.starts_with(k_txn_prefix)) {
-    return PayloadForm::unknown;
+    return TransactionForm::unknown;
   }
   std::size_t at = k_txn_prefix.size();
   while (at < text.size() && text[at] >= '0' && text[at] <= '9') {
     ++at;
   }
   const bool other = at > k_txn_prefix.size() && at < text.size() && text[at] == '\0';
-  return other ? PayloadForm::other_txn : PayloadForm::unknown;
+  return other ? TransactionForm::other_txn : TransactionForm::unknown;
 }
 
 std::string_view to_text(MutationKind kind) { return spec_of(kind).name; }

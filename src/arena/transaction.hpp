@@ -20,13 +20,13 @@ inline constexpr std::string_view k_txn2_magic{"HMS-TXN-2\0", 10};
 inline constexpr std::string_view k_txn3_magic{"HMS-TXN-3\0", 10};
 inline constexpr std::string_view k_txn_prefix = "HMS-TXN-";
 
-enum class PayloadForm : std::uint8_t {
+enum class TransactionForm : std::uint8_t {
   txn2,
   txn3,
   other_txn,  // HMS-TXN-, other digits, NUL: newer or older than what is described
   unknown,
 };
-PayloadForm form_of(base::ByteSpan payload);
+TransactionForm form_of(base::ByteSpan payload);
 
 inline constexpr std::size_t k_max_mutations = 4096;
 inline constexpr std::size_t k_max_chunks = 4096;

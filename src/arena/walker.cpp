@@ -4,6 +4,8 @@
 #include <chrono>
 #include <thread>
 
+#include "arena/header_walk.hpp"
+
 namespace varve::arena {
 
 Result<UnitCheck> check_at(const SegmentImage& image, std::uint64_t offset, base::Buffer& data,
@@ -70,6 +72,17 @@ Result<bool> in_step_again(const SegmentImage& image, const RunEnd& at) {
 
 }  // namespace
 
+Result<void> fix_horizon(SegmentImage& image) {
+  if (!modified_lately(image.file())) {
+    return {};
+  }
+  VARVE_ASSIGN(const HeaderSummary summary, walk_headers(image));
+  if (summary.end.kind == UnitKind::marker || summary.end.kind == UnitKind::zero_header) {
+    image.set_horizon(summary.end.offset);
+  }
+  return {};
+}
+
 Result<Damage> judge(const SegmentImage& image, bool is_final, const RunEnd& at,
                      const WalkOptions& options, TailScanner& scanner) {
   Damage damage;
@@ -128,8 +141,10 @@ Result<Damage> judge(const SegmentImage& image, bool is_final, const RunEnd& at,
 
 Result<std::optional<BehindEnd>> look_behind(const SegmentImage& image, const SegmentEnd& end,
                                              TailScanner& scanner) {
-  if (end.kind != SegmentEnd::Kind::marker && end.kind != SegmentEnd::Kind::zero_header) {
-    return std::optional<BehindEnd>();  // fewer than 16 bytes are left, and ignored (section 4)
+  if (end.moved_on ||
+      (end.kind != SegmentEnd::Kind::marker && end.kind != SegmentEnd::Kind::zero_header)) {
+    // Beyond the horizon; or fewer than 16 bytes are left, which are ignored (section 4).
+    return std::optional<BehindEnd>();
   }
   const std::uint64_t from = end.offset + k_header_bytes;
   VARVE_ASSIGN(const auto first, image.first_nonzero(from));

@@ -52,6 +52,7 @@ struct SegmentEnd {
   enum class Kind : std::uint8_t { marker, zero_header, short_end, damaged, stopped };
   Kind kind = Kind::short_end;
   std::uint64_t offset = 0;
+  bool moved_on = false;  // a writer has appended here since the reading began
 };
 
 // What stands behind the end of a segment, where everything should be zero (sections 2 and 4).
@@ -72,6 +73,10 @@ struct UnitCheck {
 };
 Result<UnitCheck> check_at(const SegmentImage& image, std::uint64_t offset, base::Buffer& data,
                            base::Buffer& room);
+
+// Fixes the end of a segment that was written to a moment ago, so that a reader does not run after
+// a writer: sets the image's horizon to where the headers end now.
+Result<void> fix_horizon(SegmentImage& image);
 
 // Judges the bad frame that ended a run. `is_final`: of the last segment of the log.
 Result<Damage> judge(const SegmentImage& image, bool is_final, const RunEnd& at,
@@ -96,14 +101,15 @@ std::optional<Fault> check_planned(const FrameHeader& header, base::ByteSpan dat
 }
 
 // Walks the frames that touch each other from `start`. The handler has
-//   Output                                                  what the frames of one chunk make
+//   Output                                          what the frames of one chunk make; reused
+//   void begin(Output&, const RawChunk&)            before the frames of a chunk; any thread
 //   std::byte* room(Output&, const PlannedFrame&, unsigned worker)
 //       memory for raw_len bytes; any thread, worker in [0, threads)
 //   void frame(Output&, const PlannedFrame&, base::ByteSpan payload, unsigned worker)
 //       a valid frame; same thread as room() before it
+//   void finish(Output&, unsigned worker)           behind the last valid frame of the chunk
 //   Result<bool> deliver(Output&, std::span<const PlannedFrame>)
 //       the valid frames of a chunk, in log order, on the calling thread; false stops
-//   void reset(Output&)                                     before an Output is used again
 // Whatever was made of frames behind a bad one is dropped, so that the outcome does not depend on
 // the number of threads.
 template <class Handler>
@@ -141,7 +147,7 @@ Result<RunEnd> walk_run(const SegmentImage& image, std::uint64_t start, const Wa
     return *more ? std::optional<Item>(std::move(chunk)) : std::nullopt;
   };
   const auto work = [&](Item& chunk, unsigned worker) {
-    handler.reset(chunk->output);
+    handler.begin(chunk->output, chunk->raw);
     chunk->good = 0;
     chunk->end = chunk->raw.end;
     for (const PlannedFrame& frame : chunk->raw.frames) {
@@ -151,11 +157,12 @@ Result<RunEnd> walk_run(const SegmentImage& image, std::uint64_t start, const Wa
           [&] { return handler.room(chunk->output, frame, worker); }, payload);
       if (fault) {
         chunk->end = RunEnd{UnitKind::invalid, frame.offset, frame.header, *fault};
-        return;
+        break;
       }
       handler.frame(chunk->output, frame, payload, worker);
       ++chunk->good;
     }
+    handler.finish(chunk->output, worker);
   };
   const auto consume = [&](Item& chunk) {
     auto go_on = handler.deliver(chunk->output, std::span(chunk->raw.frames).first(chunk->good));
@@ -193,15 +200,15 @@ Result<SegmentEnd> walk_segment(const SegmentImage& image, bool is_final, std::u
   for (;;) {
     VARVE_ASSIGN(const RunEnd at, walk_run(image, start, options, handler));
     if (at.stopped) {
-      return SegmentEnd{Kind::stopped, at.offset};
+      return SegmentEnd{Kind::stopped, at.offset, false};
     }
     switch (at.kind) {
       case UnitKind::marker:
-        return SegmentEnd{Kind::marker, at.offset};
+        return SegmentEnd{Kind::marker, at.offset, at.header.raw_len != 0};
       case UnitKind::zero_header:
-        return SegmentEnd{Kind::zero_header, at.offset};
+        return SegmentEnd{Kind::zero_header, at.offset, false};
       case UnitKind::short_end:
-        return SegmentEnd{Kind::short_end, at.offset};
+        return SegmentEnd{Kind::short_end, at.offset, false};
       case UnitKind::frame:
       case UnitKind::invalid:
         break;
@@ -209,10 +216,10 @@ Result<SegmentEnd> walk_segment(const SegmentImage& image, bool is_final, std::u
     VARVE_ASSIGN(const Damage damage, judge(image, is_final, at, options, scanner));
     VARVE_ASSIGN(const bool go_on, on_damage(damage));
     if (!go_on) {
-      return SegmentEnd{Kind::stopped, at.offset};
+      return SegmentEnd{Kind::stopped, at.offset, false};
     }
     if (!damage.resume) {
-      return SegmentEnd{Kind::damaged, at.offset};
+      return SegmentEnd{Kind::damaged, at.offset, false};
     }
     start = *damage.resume;
   }

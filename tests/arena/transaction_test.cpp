@@ -50,13 +50,13 @@ TEST(Transactions, VectorsOfSectionNine) {
 
 TEST(Transactions, Forms) {
   const auto form = [](std::string_view text) { return form_of(base::as_bytes(text)); };
-  EXPECT_EQ(form(hex("48 4d 53 2d 54 58 4e 2d 32 00")), PayloadForm::txn2);
-  EXPECT_EQ(form(hex("48 4d 53 2d 54 58 4e 2d 33 00")), PayloadForm::txn3);
-  EXPECT_EQ(form(std::string("HMS-TXN-4\0x", 11)), PayloadForm::other_txn);
-  EXPECT_EQ(form(std::string("HMS-TXN-10\0", 11)), PayloadForm::other_txn);
-  EXPECT_EQ(form("HMS-TXN-2"), PayloadForm::unknown);
-  EXPECT_EQ(form(std::string("HMS-TXN-\0", 9)), PayloadForm::unknown);
-  EXPECT_EQ(form("hello"), PayloadForm::unknown);
+  EXPECT_EQ(form(hex("48 4d 53 2d 54 58 4e 2d 32 00")), TransactionForm::txn2);
+  EXPECT_EQ(form(hex("48 4d 53 2d 54 58 4e 2d 33 00")), TransactionForm::txn3);
+  EXPECT_EQ(form(std::string("HMS-TXN-4\0x", 11)), TransactionForm::other_txn);
+  EXPECT_EQ(form(std::string("HMS-TXN-10\0", 11)), TransactionForm::other_txn);
+  EXPECT_EQ(form("HMS-TXN-2"), TransactionForm::unknown);
+  EXPECT_EQ(form(std::string("HMS-TXN-\0", 9)), TransactionForm::unknown);
+  EXPECT_EQ(form("hello"), TransactionForm::unknown);
 }
 
 const std::string k_chunk =

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "arena/header_walk.hpp"
+
+#include <algorithm>
+
+namespace varve::arena {
+
+Result<HeaderSummary> walk_headers(const SegmentImage& image, std::uint64_t start) {
+  constexpr std::uint64_t k_window_bytes = std::uint64_t{64} << 10;
+  HeaderSummary out;
+  base::Bytes window;
+  std::uint64_t window_begin = 0;
+  std::uint64_t at = start;
+  for (;;) {
+    const std::uint64_t room = image.logical_bytes() - std::min(at, image.logical_bytes());
+    HeaderCheck check;
+    if (room >= k_header_bytes) {
+      if (at < window_begin || at + k_header_bytes > window_begin + window.size()) {
+        window_begin = at;
+        window.resize(static_cast<std::size_t>(std::min(k_window_bytes, room)));
+        VARVE_TRY(image.read(window, at));
+      }
+      check = check_header(decode_header(window.data() + (at - window_begin)), room);
+    }
+    if (check.kind != UnitKind::frame) {
+      out.end = RunEnd{check.kind, at, check.header, check.fault};
+      return out;
+    }
+    ++out.frames;
+    out.raw_bytes += check.header.raw_len;
+    out.stored_bytes += check.header.comp_len;
+    at += check.header.frame_bytes();
+  }
+}
+
+}  // namespace varve::arena

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The frames of a segment by their headers alone: fast, and unproven. For `info`, `verify --quick`
+// and for fixing the end of a segment that another process is writing.
+#pragma once
+
+#include <cstdint>
+
+#include "arena/chunk_reader.hpp"
+
+namespace varve::arena {
+
+struct HeaderSummary {
+  std::uint64_t frames = 0;
+  std::uint64_t raw_bytes = 0;     // payloads after decompression
+  std::uint64_t stored_bytes = 0;  // data as stored, without headers
+  RunEnd end;                      // never of kind frame
+};
+
+// Steps 1 to 6 of section 3.2 from `start` to the first thing that is not a frame.
+Result<HeaderSummary> walk_headers(const SegmentImage& image, std::uint64_t start = 0);
+
+}  // namespace varve::arena

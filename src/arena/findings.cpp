@@ -19,7 +19,8 @@ Finding damage_finding(const SegmentContext& segment, const Damage& damage, std:
   finding.message = damage_text(damage);
   if (damage.resume) {
     finding.length = *damage.resume - damage.at.offset;
-  } else if (damage.at.kind == UnitKind::frame || std::string_view(damage.at.fault.word) == reason::k_lz4 ||
+  } else if (damage.at.kind == UnitKind::frame ||
+             std::string_view(damage.at.fault.word) == reason::k_lz4 ||
              std::string_view(damage.at.fault.word) == reason::k_crc) {
     finding.length = damage.at.header.frame_bytes();
   } else {
@@ -85,6 +86,9 @@ Finding payload_finding(const SegmentContext& segment, std::uint64_t frame_offse
   Finding finding;
   const bool unsupported = std::string_view(fault.word) == "unsupported-payload";
   finding.severity = unsupported ? Severity::warning : Severity::error;
+  if (std::string_view(fault.word) == "decrypt-failed") {
+    finding.verdict = Verdict::unknown;  // the passphrase may be wrong
+  }
   finding.code = fault.word;
   finding.file = segment.path();
   finding.offset = frame_offset;

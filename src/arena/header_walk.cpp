@@ -5,12 +5,14 @@
 
 namespace varve::arena {
 
-Result<HeaderSummary> walk_headers(const SegmentImage& image, std::uint64_t start) {
+namespace {
+
+Result<HeaderSummary> walk_to(const SegmentImage& image, std::uint64_t stop) {
   constexpr std::uint64_t k_window_bytes = std::uint64_t{64} << 10;
   HeaderSummary out;
   base::Bytes window;
   std::uint64_t window_begin = 0;
-  std::uint64_t at = start;
+  std::uint64_t at = 0;
   for (;;) {
     const std::uint64_t room = image.logical_bytes() - std::min(at, image.logical_bytes());
     HeaderCheck check;
@@ -22,7 +24,7 @@ Result<HeaderSummary> walk_headers(const SegmentImage& image, std::uint64_t star
       }
       check = check_header(decode_header(window.data() + (at - window_begin)), room);
     }
-    if (check.kind != UnitKind::frame) {
+    if (check.kind != UnitKind::frame || at >= stop) {
       out.end = RunEnd{check.kind, at, check.header, check.fault};
       return out;
     }
@@ -31,6 +33,17 @@ Result<HeaderSummary> walk_headers(const SegmentImage& image, std::uint64_t star
     out.stored_bytes += check.header.comp_len;
     at += check.header.frame_bytes();
   }
+}
+
+}  // namespace
+
+Result<HeaderSummary> walk_headers(const SegmentImage& image) {
+  return walk_to(image, image.logical_bytes());
+}
+
+Result<std::uint64_t> frames_before(const SegmentImage& image, std::uint64_t offset) {
+  VARVE_ASSIGN(const HeaderSummary summary, walk_to(image, offset));
+  return summary.frames;
 }
 
 }  // namespace varve::arena

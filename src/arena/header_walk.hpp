@@ -16,7 +16,9 @@ struct HeaderSummary {
   RunEnd end;                      // never of kind frame
 };
 
-// Steps 1 to 6 of section 3.2 from `start` to the first thing that is not a frame.
-Result<HeaderSummary> walk_headers(const SegmentImage& image, std::uint64_t start = 0);
+// Steps 1 to 6 of section 3.2 from the start to the first thing that is not a frame.
+Result<HeaderSummary> walk_headers(const SegmentImage& image);
+// How many frames begin before `offset`.
+Result<std::uint64_t> frames_before(const SegmentImage& image, std::uint64_t offset);
 
 }  // namespace varve::arena

@@ -45,8 +45,8 @@ inline Result<std::unique_ptr<SegmentImage>> open_for_walk(const StoreMap& map,
 //   handler.end(const SegmentContext&, const SegmentEnd&, TailScanner&) -> Result<void>
 // False if the walk was stopped.
 template <class Handler>
-Result<bool> walk_one_segment(const StoreMap& map, std::size_t position,
-                              const WalkOptions& options, Handler& handler) {
+Result<bool> walk_one_segment(const StoreMap& map, std::size_t position, const WalkOptions& options,
+                              Handler& handler) {
   VARVE_ASSIGN(const auto image, open_for_walk(map, position));
   const SegmentContext context{map, position, *image};
   TailScanner scanner(*image);

@@ -53,8 +53,7 @@ std::string json_list(const std::vector<std::string>& texts) {
 
 class RowWriter {
  public:
-  RowWriter(const std::vector<std::string>& ids,
-            const std::function<Result<bool>(Batch)>& emit)
+  RowWriter(const std::vector<std::string>& ids, const std::function<Result<bool>(Batch)>& emit)
       : ids_(ids), emit_(emit), builder_(state_schema()) {}
 
   // Whether a row with these names is wanted.
@@ -87,7 +86,9 @@ class RowWriter {
     }
     return flush();
   }
-  Result<bool> flush() { return builder_.rows() == 0 ? Result<bool>(true) : emit_(builder_.finish()); }
+  Result<bool> flush() {
+    return builder_.rows() == 0 ? Result<bool>(true) : emit_(builder_.finish());
+  }
 
  private:
   const std::vector<std::string>& ids_;
@@ -127,8 +128,7 @@ Result<bool> write_vectors(RowWriter& rows, const LiveState& state) {
     if (!go_on) return false;
   }
   for (const auto& [id, value] : state.composites) {
-    VARVE_ASSIGN(const bool go_on,
-                 write_vector(rows, "composite", id, *value, state.dimensions()));
+    VARVE_ASSIGN(const bool go_on, write_vector(rows, "composite", id, *value, state.dimensions()));
     if (!go_on) return false;
   }
   return true;
@@ -162,9 +162,9 @@ Result<bool> write_relations(RowWriter& rows, const LiveState& state) {
         continue;
       }
       rows.begin("triple").text(k_composite_id, composite).text(k_subject_id, triple.subject_id);
-      VARVE_ASSIGN(const bool go_on, rows.text(k_relation_id, triple.relation_id)
-                                         .text(k_object_id, triple.object_id)
-                                         .end());
+      VARVE_ASSIGN(
+          const bool go_on,
+          rows.text(k_relation_id, triple.relation_id).text(k_object_id, triple.object_id).end());
       if (!go_on) return false;
     }
   }
@@ -228,9 +228,8 @@ std::span<const LineKey> keys_of_line(std::string_view kind) {
                                        {k_valid_from, Shape::real}, {k_valid_to, Shape::real}};
   static constexpr LineKey k_type[] = {
       {k_name, Shape::text}, {k_transitive, Shape::boolean}, {k_symmetric, Shape::boolean}};
-  static constexpr LineKey k_rule[] = {{k_name, Shape::text},
-                                       {k_input_relations, Shape::json},
-                                       {k_output_relation, Shape::text}};
+  static constexpr LineKey k_rule[] = {
+      {k_name, Shape::text}, {k_input_relations, Shape::json}, {k_output_relation, Shape::text}};
   if (kind == "document") return k_document;
   if (kind == "derived") return k_derived;
   if (kind == "triple") return k_triple;

@@ -104,8 +104,7 @@ Json layout_json(const StoreMap& map) {
       .set("generation", map.live_name);
   Json generations = Json::array();
   for (const Generation& generation : map.generations) {
-    generations.push(
-        Json::object().set("name", generation.name).set("live", generation.live));
+    generations.push(Json::object().set("name", generation.name).set("live", generation.live));
   }
   detail.set("generations", std::move(generations));
   detail.set("store", map.schema ? schema_json(*map.schema) : Json());

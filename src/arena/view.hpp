@@ -62,8 +62,7 @@ class ArenaView final : public StoreView {
                               const RenderOptions& options);
   Result<GetResult> get_by_index(std::uint64_t index, const RenderOptions& options,
                                  FindingSink& findings);
-  Result<GetResult> get_by_id(const std::string& id, const RenderOptions& options,
-                              FindingSink& findings);
+  Result<GetResult> get_by_id(const std::string& id, FindingSink& findings);
 
   io::FileSystem& files_;
   StoreMap map_;

@@ -14,8 +14,8 @@ namespace {
 LogRequest log_request(const ScanRequest& request) {
   LogRequest out;
   const auto wanted = [&](std::string_view name) {
-    return request.columns.empty() || std::ranges::find(request.columns, name) !=
-                                          request.columns.end();
+    return request.columns.empty() ||
+           std::ranges::find(request.columns, name) != request.columns.end();
   };
   out.wants_payload = wanted("payload") || request.mapper != nullptr;
   for (const FilterTerm& term : request.predicate.terms) {
@@ -56,9 +56,7 @@ class RowMaker {
 
  private:
   // Whether payloads are decompressed straight into the column.
-  bool direct() const {
-    return request_.wants_payload && request_.ids.empty() && !payloads_.key;
-  }
+  bool direct() const { return request_.wants_payload && request_.ids.empty() && !payloads_.key; }
 
   const PayloadContext& payloads_;
   const LogRequest& request_;
@@ -293,9 +291,9 @@ Result<ScanSummary> ArenaView::scan_log_reverse(const ScanRequest& request, Batc
         return;
       }
       if (!*more) {  // the frames were there in the first pass
-        item.error = fail(ErrorCode::locked, "changing", "the log changed while it was read",
-                          segment.path())
-                         .error();
+        item.error =
+            fail(ErrorCode::locked, "changing", "the log changed while it was read", segment.path())
+                .error();
         return;
       }
       for (const PlannedFrame& frame : chunk.frames) {
@@ -307,8 +305,7 @@ Result<ScanSummary> ArenaView::scan_log_reverse(const ScanRequest& request, Batc
             frame.header, chunk.data_of(frame),
             [&] { return maker.room(*item.rows, frame, worker); }, payload);
         if (!fault) {
-          maker.add(*item.rows, item.stretch->first_number + done, segment, frame, payload,
-                    worker);
+          maker.add(*item.rows, item.stretch->first_number + done, segment, frame, payload, worker);
         }
         ++done;
       }
@@ -344,6 +341,9 @@ Result<ScanSummary> ArenaView::scan(const ScanRequest& request, BatchSink& sink,
   const Verdict structure = report_structure(findings);
   const bool unreadable =
       !map_.live || (map_.refusal && map_.refusal->reason == "unsupported-format");
+  if (request.face == Face::state && unreadable && !request.partial) {
+    return std::unexpected(*map_.refusal);
+  }
   if (unreadable || request.limit == 0) {
     return ScanSummary{0, unreadable ? structure : Verdict::clean};
   }

@@ -38,8 +38,8 @@ Result<ScanSummary> ArenaView::scan_state(const ScanRequest& request, BatchSink&
     }
   }
   const auto emit = [&](Batch batch) -> Result<bool> {
-    batch.rows = static_cast<std::size_t>(
-        std::min<std::uint64_t>(batch.rows, request.limit - summary.rows));
+    batch.rows =
+        static_cast<std::size_t>(std::min<std::uint64_t>(batch.rows, request.limit - summary.rows));
     if (request.mapper != nullptr) {
       request.mapper->map(batch);
     }

@@ -243,8 +243,8 @@ Result<VerifyReport> ArenaView::verify(const VerifyRequest& request, FindingSink
   report.version = map_.geometry.version;
   report.verdict = report_structure(findings);
   report.counts.bytes = map_.other_bytes;
-  report.counts.files = (map_.schema_present ? 1 : 0) + (map_.manifest ? 1 : 0) +
-                        (map_.pointer_present ? 1 : 0);
+  report.counts.files =
+      (map_.schema_present ? 1 : 0) + (map_.manifest ? 1 : 0) + (map_.pointer_present ? 1 : 0);
   VARVE_TRY(note_sidecars(map_, findings));
   if (!map_.live || (map_.refusal && map_.refusal->reason == "unsupported-format")) {
     return report;

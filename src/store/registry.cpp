@@ -2,6 +2,7 @@
 // The registration table: the one place where the format-neutral code names the formats.
 #include <vector>
 
+#include "arena/view.hpp"
 #include "jss/view.hpp"
 #include "varve/store.hpp"
 
@@ -9,6 +10,7 @@ namespace varve {
 
 std::span<const Format* const> formats() {
   static const std::vector<const Format*> table = {
+      &arena::format(),
       &jss::format(),
   };
   return table;

@@ -25,9 +25,10 @@ class Json {
   Json() = default;  // null
   Json(std::nullptr_t) {}
   Json(bool v) : value_(v) {}
-  Json(int v) : value_(static_cast<std::int64_t>(v)) {}
+  // 32-bit integers stay numbers where 64-bit ones are to be printed as strings.
+  Json(int v) : value_(Small{v}) {}
   Json(std::int64_t v) : value_(v) {}
-  Json(std::uint32_t v) : value_(static_cast<std::uint64_t>(v)) {}
+  Json(std::uint32_t v) : value_(Small{v}) {}
   Json(std::uint64_t v) : value_(v) {}
   Json(double v) : value_(v) {}
   Json(std::string v) : value_(std::move(v)) {}
@@ -60,11 +61,16 @@ class Json {
     return raw != nullptr ? &raw->text : nullptr;
   }
   const bool* as_bool() const { return std::get_if<bool>(&value_); }
-  const std::int64_t* as_int64() const { return std::get_if<std::int64_t>(&value_); }
+  const std::int64_t* as_int64() const {  // also for what was made from a 32-bit integer
+    const Small* small = std::get_if<Small>(&value_);
+    return small != nullptr ? &small->value : std::get_if<std::int64_t>(&value_);
+  }
   const std::uint64_t* as_uint64() const { return std::get_if<std::uint64_t>(&value_); }
   const double* as_double() const { return std::get_if<double>(&value_); }
   // The member of that name, or nullptr.
   const Json* find(std::string_view key) const;
+
+  bool is_32_bit() const { return std::holds_alternative<Small>(value_); }
 
   // Appends the compact text. Text that is not UTF-8 is written as {"$bytes":"..."}.
   void write(std::string& out, bool int64_as_string = false) const;
@@ -76,7 +82,10 @@ class Json {
   struct Raw {
     std::string text;
   };
-  std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Array,
+  struct Small {
+    std::int64_t value;
+  };
+  std::variant<std::monostate, bool, Small, std::int64_t, std::uint64_t, double, std::string, Array,
                Object, Raw>
       value_;
 };

@@ -58,7 +58,7 @@ bool write_scalar(const Json& json, std::string& out, bool int64_as_string) {
   } else if (const bool* b = json.as_bool()) {
     out += *b ? "true" : "false";
   } else if (const std::int64_t* i = json.as_int64()) {
-    write_integer(out, *i, int64_as_string);
+    write_integer(out, *i, int64_as_string && !json.is_32_bit());
   } else if (const std::uint64_t* u = json.as_uint64()) {
     write_integer(out, *u, int64_as_string);
   } else if (const double* d = json.as_double()) {

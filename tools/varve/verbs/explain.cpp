@@ -62,16 +62,10 @@ class TextRows final : public ExplainSink {
     const std::string indent(std::min(row.depth, 12U) * 2, ' ');
     std::string line = fmt::format("{:>10} {:>9}  ", row.offset, row.length);
     line += padded(style.dim(raw_text(row)), 18) + "  ";
+    line += padded(check_text(row.check), 6);
     const std::string name = indent + printable(row.field);
-    line += padded(row.container ? style.bold(name) : name, 30) + "  ";
-    line += padded(printable(row.value), 24);
-    if (row.check == ExplainRow::Check::holds) {
-      line += "  " + style.green("ok");
-    } else if (row.check == ExplainRow::Check::fails) {
-      line += "  " + style.red("WRONG");
-    } else {
-      line += "    ";
-    }
+    line += padded(row.container ? style.bold(name) : name, 26) + "  ";
+    line += padded(printable(row.value), 22);
     if (!row.meaning.empty()) {
       line += "  " + printable(row.meaning);
     }
@@ -81,6 +75,17 @@ class TextRows final : public ExplainSink {
   }
 
  private:
+  std::string check_text(ExplainRow::Check check) const {
+    switch (check) {
+      case ExplainRow::Check::none:
+        break;
+      case ExplainRow::Check::holds:
+        return session_.style().green("ok");
+      case ExplainRow::Check::fails:
+        return session_.style().red("WRONG");
+    }
+    return {};
+  }
   static std::string padded(std::string text, std::size_t width) {
     const std::size_t have = terminal::display_width(text);
     return have < width ? text.append(width - have, ' ') : text;
@@ -99,8 +104,8 @@ class TextRows final : public ExplainSink {
     if (!file.empty()) {
       head += style.bold(printable(file)) + '\n';
     }
-    head += style.dim(fmt::format("{:>10} {:>9}  {:18}  {:30}  {:24}  {:2}  {}", "offset", "length",
-                                  "raw", "field", "value", "", "meaning")) +
+    head += style.dim(fmt::format("{:>10} {:>9}  {:18}  {:6}{:26}  {:22}  {}", "offset", "length",
+                                  "raw", "check", "field", "value", "meaning")) +
             '\n';
     session_.out().print(head);
     first_ = false;

@@ -14,6 +14,10 @@ namespace {
 
 // With --json the document says what it is, its own members behind.
 Json with_schema(const Json& document) {
+  constexpr std::string_view k_schema = "{\"schema\":\"varve.get/1\"";
+  if (const std::string* raw = document.as_raw(); raw != nullptr && raw->starts_with('{')) {
+    return Json::raw(std::string(k_schema) + (*raw == "{}" ? "" : ",") + raw->substr(1));
+  }
   Json json = Json::object();
   json.set("schema", "varve.get/1");
   if (const Json::Object* members = document.as_object()) {

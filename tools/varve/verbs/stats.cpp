@@ -69,10 +69,10 @@ std::string numeric_text(const Session& session, const Distribution& distributio
     return "  none\n";
   }
   std::string out = fmt::format(
-      "  {} values, sum {}; minimum {}, median {}, 90 % {}, 99 % {}, maximum {}\n",
-      grouped(distribution.count), grouped(distribution.sum), grouped(distribution.minimum),
-      grouped(distribution.p50), grouped(distribution.p90), grouped(distribution.p99),
-      grouped(distribution.maximum));
+      "  {}, sum {}; minimum {}, median {}, 90 % {}, 99 % {}, maximum {}\n",
+      terminal::counted(distribution.count, "value"), grouped(distribution.sum),
+      grouped(distribution.minimum), grouped(distribution.p50), grouped(distribution.p90),
+      grouped(distribution.p99), grouped(distribution.maximum));
   const std::vector<std::uint64_t>& counts = distribution.by_bit_width;
   const std::uint64_t most = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
   Table table({Table::Align::right, Table::Align::right, Table::Align::left});

@@ -117,20 +117,38 @@ const Finding* first_error(const FindingList& findings) {
   return nullptr;
 }
 
-void add_step(Table& table, std::string command, std::string says) {
-  table.add({std::move(command), "# " + std::move(says)});
+struct Step {
+  std::string command;
+  std::string says;
+};
+
+// Command and comment side by side where all of them fit, else one under the other.
+std::string steps_text(const std::vector<Step>& steps, std::size_t width) {
+  std::size_t widest = 0;
+  for (const Step& step : steps) {
+    widest = std::max(widest, step.command.size());
+  }
+  const bool side_by_side = std::all_of(steps.begin(), steps.end(), [&](const Step& step) {
+    return 2 + widest + 4 + step.says.size() <= width;
+  });
+  std::string out;
+  for (const Step& step : steps) {
+    out += side_by_side ? fmt::format("  {:{}}  # {}\n", step.command, widest, step.says)
+                        : fmt::format("  # {}\n  {}\n", step.says, step.command);
+  }
+  return out;
 }
 
 // The commands that help with this verdict; only verbs that this program has.
 std::string next_steps(const Session& session, const Format& format, const VerifyReport& report,
                        const FindingList& findings) {
   const std::string store = quoted(report.path);
-  Table table({Table::Align::left, Table::Align::left});
+  std::vector<Step> steps;
   std::string advice = printable(format.advice(report.verdict));
   if (report.verdict == Verdict::torn) {
-    add_step(table, fmt::format("varve cat {}", store), "print the records that are whole");
-    add_step(table, fmt::format("varve recover --dry-run {}", store),
-             "show what the format's own recovery would write");
+    steps.push_back({fmt::format("varve cat {}", store), "print the records that are whole"});
+    steps.push_back({fmt::format("varve recover --dry-run {}", store),
+                     "show what the format's own recovery would write"});
   } else if (report.verdict == Verdict::damaged) {
     const Finding* first = first_error(findings);
     const std::string place =
@@ -138,14 +156,14 @@ std::string next_steps(const Session& session, const Format& format, const Verif
         : first->file.empty()
             ? fmt::format(" @{}", first->offset)
             : fmt::format(" {}", quoted(fmt::format("{}@{}", first->file, first->offset)));
-    add_step(table, fmt::format("varve explain {}{}", store, place),
-             "the bytes of the first fault, field by field");
+    steps.push_back({fmt::format("varve explain {}{}", store, place),
+                     "the bytes of the first fault, field by field"});
     if (find_command("salvage") != nullptr) {
-      add_step(table, fmt::format("varve salvage {}", store),
-               "rehearse: what can be got back, what is lost");
+      steps.push_back(
+          {fmt::format("varve salvage {}", store), "rehearse: what can be got back, what is lost"});
     }
-    add_step(table, fmt::format("varve cat {} > whole.jsonl", store),
-             "print every record that is proven intact");
+    steps.push_back({fmt::format("varve cat {} > whole.jsonl", store),
+                     "print every record that is proven intact"});
     if (advice.empty()) {
       advice = "Work on a copy (cp -a), and let nothing write to the store meanwhile.";
     }
@@ -154,10 +172,10 @@ std::string next_steps(const Session& session, const Format& format, const Verif
         "The finding names what this build does not know or which limit was met "
         "(--max-memory raises it). Nothing is said against the store.";
   }
-  if (table.empty() && advice.empty()) {
+  if (steps.empty() && advice.empty()) {
     return {};
   }
-  std::string out = session.style().bold("next") + '\n' + table.text(session.width(), 2);
+  std::string out = session.style().bold("next") + '\n' + steps_text(steps, session.width());
   return advice.empty() ? out
                         : out + "  " + terminal::wrap_words(advice, session.width(), 2) + '\n';
 }

@@ -78,6 +78,8 @@ struct LogPassOptions {
   // Called now and then; a returned refusal (a deadline) stops the pass.
   std::function<std::optional<Refusal>()> tick;
   std::function<void(std::uint64_t bytes_done)> progress;
+  // Takes each refusal as soon as all is known about it; without it they are collected.
+  std::function<void(Refusal refusal)> refused;
   // Makes what takes a run's records, for the segment with this index; may be empty.
   std::function<std::unique_ptr<RecordCollector>(std::size_t segment)> make_collector;
   // Takes each run in log order with its collector; false ends the pass.
@@ -87,7 +89,8 @@ struct LogPassOptions {
 
 struct LogPassResult {
   LogTotals totals;
-  std::vector<Refusal> refusals;  // in the order of the specification's checks; strict: at most one
+  // In the order of the specification's checks; strict: at most one.
+  std::vector<Refusal> refusals;
   bool stopped = false;           // `deliver` or `tick` ended it
 };
 

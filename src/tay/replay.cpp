@@ -24,20 +24,6 @@ struct RunItem {
   std::optional<Error> error;
 };
 
-// Calls `take(header, offset, payload)` for each record of a run whose bytes are proven.
-template <class Take>
-void for_each_record(ByteSpan bytes, std::uint64_t begin, Take take) {
-  std::size_t at = 0;
-  while (at < bytes.size()) {
-    const RecordHeader header = load_record_header(bytes.data() + at);
-    if (!take(header, begin + at,
-              bytes.subspan(at + k_record_header_bytes, header.payload_length))) {
-      return;
-    }
-    at += static_cast<std::size_t>(header.frame_bytes());
-  }
-}
-
 class Replay {
  public:
   Replay(const io::Directory& directory, const std::vector<Segment>& segments,
@@ -97,7 +83,7 @@ class Replay {
     if (item.error) {
       return;
     }
-    auto read = read_run(item);
+    auto read = read_run(*item.file, item.run, item.bytes);
     if (!read) {
       item.error = std::move(read).error();
       return;
@@ -114,24 +100,6 @@ class Replay {
         });
   }
 
-  // Reads in blocks that stay in the cache until they are hashed.
-  Result<void> read_run(RunItem& item) const {
-    const auto size = static_cast<std::size_t>(item.run.end - item.run.begin);
-    item.bytes.resize(size);
-    std::uint32_t crc = 0;
-    for (std::size_t at = 0; at < size; at += k_read_bytes) {
-      const std::span<std::byte> block =
-          std::span(item.bytes).subspan(at, std::min(k_read_bytes, size - at));
-      VARVE_TRY(read_exactly(*item.file, item.run.begin + at, block));
-      crc = base::crc32c(block, crc);
-    }
-    if (crc != item.run.crc) {
-      return fail(ErrorCode::locked, "changed", "the file's bytes changed between two looks",
-                  item.file->path());
-    }
-    return {};
-  }
-
   bool consume(RunItem& item) {
     if (item.error) {
       error_ = std::move(item.error);
@@ -139,7 +107,7 @@ class Replay {
     }
     if (options_.tick) {
       if (auto refusal = options_.tick()) {
-        refusals_.push_back(std::move(*refusal));
+        hand_on(std::move(*refusal));
         return false;
       }
     }
@@ -164,6 +132,14 @@ class Replay {
     return more;
   }
 
+  void hand_on(Refusal refusal) {
+    if (options_.refused) {
+      options_.refused(std::move(refusal));
+    } else {
+      refusals_.push_back(std::move(refusal));
+    }
+  }
+
   bool take(const ReplayEvent& event, std::size_t segment) {
     auto refusal = judge_.judge(event, static_cast<std::uint32_t>(segment));
     if (!refusal) {
@@ -177,8 +153,8 @@ class Replay {
     if (segments_[segment].header) {
       refusal->index = event.sequence - segments_[segment].header->first_sequence;
     }
-    refusals_.push_back(std::move(*refusal));
-    return !options_.strict && refusals_.size() < options_.refusal_limit;
+    hand_on(std::move(*refusal));
+    return !options_.strict;
   }
 
   const io::Directory& directory_;
@@ -196,6 +172,23 @@ class Replay {
 };
 
 }  // namespace
+
+Result<void> read_run(const io::File& file, const LogRun& run, Bytes& out) {
+  const auto size = static_cast<std::size_t>(run.end - run.begin);
+  out.resize(size);
+  std::uint32_t crc = 0;
+  for (std::size_t at = 0; at < size; at += k_read_bytes) {
+    const std::span<std::byte> block =
+        std::span(out).subspan(at, std::min(k_read_bytes, size - at));
+    VARVE_TRY(read_exactly(file, run.begin + at, block));
+    crc = base::crc32c(block, crc);
+  }
+  if (crc != run.crc) {
+    return fail(ErrorCode::locked, "changed", "the file's bytes changed between two looks",
+                file.path());
+  }
+  return {};
+}
 
 ReplayEvent read_event(const RecordHeader& header, std::uint64_t offset, ByteSpan payload,
                        const EventBudget& budget) {

@@ -51,13 +51,32 @@ class EventJudge {
   std::unordered_set<Id, IdHash> doubtful_;  // jobs with an illegal event behind them
 };
 
+// The bytes of a run, read in blocks that are hashed while they are in the cache. ErrorCode::locked,
+// reason "changed", unless they are those that were proven.
+Result<void> read_run(const io::File& file, const LogRun& run, Bytes& out);
+
+// Calls `take(header, offset, payload)`, which returns false to stop, for each record of a run.
+template <class Take>
+void for_each_record(ByteSpan bytes, std::uint64_t begin, Take take) {
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    const RecordHeader header = load_record_header(bytes.data() + at);
+    if (!take(header, begin + at,
+              bytes.subspan(at + k_record_header_bytes, header.payload_length))) {
+      return;
+    }
+    at += static_cast<std::size_t>(header.frame_bytes());
+  }
+}
+
 struct ReplayOptions {
   bool strict = true;
   unsigned threads = 1;
   Budgets budgets;
   std::string file_prefix = "segments/";
   std::function<std::optional<Refusal>()> tick;
-  std::size_t refusal_limit = 20'000;  // report: more are not collected
+  // Takes each refusal as it is met; without it they are collected.
+  std::function<void(Refusal refusal)> refused;
 };
 
 // Reads the runs of `segments` again and applies their records to `jobs`. The bytes must be those

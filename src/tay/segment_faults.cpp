@@ -43,7 +43,7 @@ Result<bool> SegmentPass::judge_footer() {
   if (now.hurt) {
     // What the footer counts beyond what was met is lost; its other numbers cannot fit any more.
     if (next_sequence_ && *next_sequence_ != 0) {
-      lose(*next_sequence_, footer.last_sequence + 1);
+      lose(*next_sequence_, footer.last_sequence + 1, true);
     }
     next_sequence_ = footer.last_sequence + 1;
   } else if ((fault = check_footer_records(footer, now.records, now.last_sequence, now.crc))) {
@@ -104,7 +104,7 @@ Result<bool> SegmentPass::judge_sequence(const WalkStop& stop) {
     return false;
   }
   if (stop.expected_sequence != 0) {
-    lose(stop.expected_sequence, header.sequence);
+    lose(stop.expected_sequence, header.sequence, false);
   }
   next_sequence_ = header.sequence;  // the record itself is whole: the walk takes it as it is
   return true;
@@ -127,7 +127,7 @@ Result<bool> SegmentPass::judge_bad_record(const WalkStop& stop) {
     return search_on();
   }
   if (next_sequence_ && *next_sequence_ != 0) {
-    lose(*next_sequence_, record.header.sequence);
+    lose(*next_sequence_, record.header.sequence, false);
   }
   ++result_.totals.units;
   ++result_.totals.records;
@@ -155,9 +155,9 @@ Result<bool> SegmentPass::search_on() {
     VARVE_ASSIGN(const bool certain, proves_unit(*found, budget_bytes, sequence));
     if (certain) {
       if (next_sequence_ && *next_sequence_ != 0) {
-        lose(*next_sequence_, sequence);
+        lose(*next_sequence_, sequence, true);
       }
-      result_.refusals.back().length = *found - at_;
+      pending_->length = *found - at_;
       next_sequence_ = sequence;
       at_ = *found;
       return true;
@@ -205,14 +205,14 @@ Result<bool> SegmentPass::proves_unit(std::uint64_t at, std::uint64_t& budget_by
 Result<void> SegmentPass::give_up() {
   ended_ = true;
   Segment& now = segment();
-  result_.refusals.back().length = now.bytes() - at_;
+  pending_->length = now.bytes() - at_;
   if (now.bytes() - at_ >= k_footer_bytes) {
     VARVE_ASSIGN(const ByteSpan bytes, window_.view(now.bytes() - k_footer_bytes, k_footer_bytes));
     SegmentFooter footer;
     if (!decode_footer(bytes, footer) && now.header && !check_footer_header(footer, *now.header) &&
         next_sequence_ && footer.last_sequence >= *next_sequence_ - 1) {
       ++result_.totals.units;
-      lose(*next_sequence_, footer.last_sequence + 1);
+      lose(*next_sequence_, footer.last_sequence + 1, true);
       next_sequence_ = footer.last_sequence + 1;
       now.footer = footer;
       now.sealed = true;

@@ -35,6 +35,9 @@ WalkedPiece SegmentPass::walk(Window& window, std::size_t segment, std::uint64_t
   request.payload_budget = options_.payload_budget;
   request.collector = out.collector.get();
   out.walk = walk_records(window, request);
+  if (out.collector) {
+    out.collector->finish();
+  }
   return out;
 }
 
@@ -42,14 +45,28 @@ bool SegmentPass::refuse(Refusal refusal) {
   refusal.segment_id = segment().id;
   refusal.file = file_name();
   segment().hurt = true;
-  result_.refusals.push_back(std::move(refusal));
+  hand_on();
+  pending_ = std::move(refusal);
+  refused_ = true;
   return !strict();
 }
 
-void SegmentPass::lose(std::uint64_t from, std::uint64_t to) {
+void SegmentPass::hand_on() {
+  if (!pending_) {
+    return;
+  }
+  if (options_.refused) {
+    options_.refused(std::move(*pending_));
+  } else {
+    result_.refusals.push_back(std::move(*pending_));
+  }
+  pending_.reset();
+}
+
+void SegmentPass::lose(std::uint64_t from, std::uint64_t to, bool met) {
   if (to > from) {
     result_.totals.lost += to - from;
-    result_.totals.records += to - from;
+    result_.totals.records += met ? to - from : 0;
   }
 }
 
@@ -111,7 +128,7 @@ void SegmentPass::check_first_sequence() {
   }
   const std::uint64_t expected = *next_sequence_;
   if (expected != 0) {
-    lose(expected, first);
+    lose(expected, first, false);
   }
   if (previous_hurt_ && first > expected) {
     return;  // follows from what was already said
@@ -132,7 +149,8 @@ void SegmentPass::check_first_sequence() {
 Result<bool> SegmentPass::take(WalkedPiece walked, std::uint64_t limit) {
   if (options_.tick) {
     if (auto refusal = options_.tick()) {
-      result_.refusals.push_back(std::move(*refusal));
+      hand_on();
+      pending_ = std::move(*refusal);
       result_.stopped = true;
       return false;
     }
@@ -281,13 +299,15 @@ Result<bool> SegmentPass::judge_incomplete(const char* word, std::uint64_t avail
 }
 
 LogPassResult SegmentPass::finish() {
-  if (!result_.stopped && !(strict() && !result_.refusals.empty())) {
+  hand_on();
+  if (!result_.stopped && !(strict() && refused_)) {
     for (Refusal& refusal : topology_) {
-      result_.refusals.push_back(std::move(refusal));
+      pending_ = std::move(refusal);
+      hand_on();
+      if (strict()) {
+        break;
+      }
     }
-  }
-  if (strict() && result_.refusals.size() > 1) {
-    result_.refusals.erase(result_.refusals.begin() + 1, result_.refusals.end());
   }
   result_.totals.next_sequence = next_sequence_.value_or(1);
   return std::move(result_);

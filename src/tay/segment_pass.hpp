@@ -58,15 +58,20 @@ class SegmentPass {
   Result<void> give_up();
   Result<bool> still_growing();
   void check_first_sequence();
-  void lose(std::uint64_t from, std::uint64_t to);
+  // The records [from, to) are not to be read; `met`: their bytes are there, though hurt.
+  void lose(std::uint64_t from, std::uint64_t to, bool met);
   // Notes a refusal of the current segment; false if that ends the pass.
   bool refuse(Refusal refusal);
+  // Hands on the refusal that still waited to learn how far its damage reaches.
+  void hand_on();
   std::string file_name() const { return options_.file_prefix + segments_[index_].name; }
 
   std::vector<Segment>& segments_;
   const LogPassOptions& options_;
   Window& window_;
   LogPassResult result_;
+  std::optional<Refusal> pending_;
+  bool refused_ = false;
   std::vector<Refusal> topology_;  // told after all segments
   std::optional<Id> store_id_;
 

@@ -17,6 +17,8 @@ class RecordCollector {
   virtual ~RecordCollector() = default;
   // `payload` is good during the call only. Returns false to stop the walk behind this record.
   virtual bool record(const RecordHeader& header, std::uint64_t offset, ByteSpan payload) = 0;
+  // The walk is over: on the same thread.
+  virtual void finish() {}
 };
 
 // Why a walk ended at `Walk::end`.

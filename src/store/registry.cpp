@@ -4,6 +4,7 @@
 
 #include "arena/view.hpp"
 #include "jss/view.hpp"
+#include "tay/view.hpp"
 #include "varve/store.hpp"
 
 namespace varve {
@@ -11,6 +12,7 @@ namespace varve {
 std::span<const Format* const> formats() {
   static const std::vector<const Format*> table = {
       &arena::format(),
+      &tay::format(),
       &jss::format(),
   };
   return table;

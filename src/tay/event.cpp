@@ -58,27 +58,6 @@ void started(EventMatcher& in, Event& out) {
   out.job_id = in.id();
 }
 
-// The table of section 14.2.
-bool legal_finish(const Event& event) {
-  const auto disposition = static_cast<Disposition>(event.disposition);
-  const bool again = disposition == Disposition::retryable;
-  if (again != (event.attempt != 0) || again != (event.due_at != k_nil)) {
-    return false;
-  }
-  const std::uint8_t code = event.diagnostic;
-  switch (static_cast<Outcome>(event.outcome)) {
-    case Outcome::success:
-      return disposition == Disposition::completed && code == 0;
-    case Outcome::worker_failure:
-      return disposition != Disposition::completed && ((code >= 1 && code <= 4) || code == 6);
-    case Outcome::timeout:
-      return disposition != Disposition::completed && code == 5;
-    case Outcome::interrupted:
-      return again && code == 7;
-  }
-  return false;
-}
-
 void finished(EventMatcher& in, Event& out) {
   in.map(9);
   in.key("at");
@@ -105,7 +84,7 @@ void finished(EventMatcher& in, Event& out) {
   out.due_at = in.time_or_nil();
   in.key("outcome");
   out.outcome = static_cast<std::uint8_t>(in.integer(0, 3));
-  in.require(legal_finish(out));
+  in.require(is_legal_finish(out));
 }
 
 void cancelled(EventMatcher& in, Event& out) {
@@ -155,6 +134,26 @@ std::uint8_t event_type_of(std::string_view name) {
     }
   }
   return 0;
+}
+
+bool is_legal_finish(const Event& event) {
+  const auto disposition = static_cast<Disposition>(event.disposition);
+  const bool again = disposition == Disposition::retryable;
+  if (again != (event.attempt != 0) || again != (event.due_at != k_nil)) {
+    return false;
+  }
+  const std::uint8_t code = event.diagnostic;
+  switch (static_cast<Outcome>(event.outcome)) {
+    case Outcome::success:
+      return disposition == Disposition::completed && code == 0;
+    case Outcome::worker_failure:
+      return disposition != Disposition::completed && ((code >= 1 && code <= 4) || code == 6);
+    case Outcome::timeout:
+      return disposition != Disposition::completed && code == 5;
+    case Outcome::interrupted:
+      return again && code == 7;
+  }
+  return false;
 }
 
 bool is_key(std::string_view text) {

@@ -88,6 +88,10 @@ struct DefinitionFields {
 };
 void encode_definition(const DefinitionFields& fields, Bytes& out);
 
+// Whether outcome, disposition, diagnostic, next attempt and due time of a finish are a row of the
+// table of section 14.2.
+bool is_legal_finish(const Event& event);
+
 // True for a Key: 1..255 bytes of UTF-8 without U+0000.
 bool is_key(std::string_view text);
 

@@ -4,9 +4,11 @@
 // searched, nothing is allocated.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "tay/event.hpp"
@@ -86,6 +88,34 @@ class EventMatcher {
       }
     }
     return {};
+  }
+  // A list's head; its elements follow. At most as many as there are bytes left.
+  std::uint32_t list() {
+    if (const std::byte* p = take(5)) {
+      const std::uint32_t count = base::u32be(p + 1);
+      require(base::u8(*p) == k_tag_list && count <= bytes_.size() - position_);
+      ++use_.nodes;
+      return good_ ? count : 0;
+    }
+    return 0;
+  }
+  // Opaque bytes of a known length.
+  void opaque(std::span<std::byte> out) {
+    if (const std::byte* p = take(5 + out.size())) {
+      require(base::u8(*p) == k_tag_opaque && base::u32be(p + 1) == out.size());
+      std::memcpy(out.data(), p + 5, out.size());
+      ++use_.nodes;
+      use_.bytes += out.size();
+    }
+  }
+  // The tag that comes next; nil at the end.
+  std::uint8_t peek_tag() const {
+    return position_ < bytes_.size() ? base::u8(bytes_[position_]) : k_tag_nil;
+  }
+  bool next_is_key(std::string_view name) const {
+    const ByteSpan rest = bytes_.subspan(position_);
+    return rest.size() >= 5 + name.size() && base::u32be(rest.data() + 1) == name.size() &&
+           std::memcmp(rest.data() + 5, name.data(), name.size()) == 0;
   }
   // Any map, of whatever content but opaque bytes; its root lies at `depth`.
   ByteSpan plain_map(std::uint64_t depth) {

@@ -5,6 +5,7 @@
 
 #include "tay/refusal.hpp"
 #include "tay/replay.hpp"
+#include "tay/v2_root.hpp"
 
 namespace varve::tay {
 
@@ -34,8 +35,7 @@ void judge_retained(const Examination& found, const ExamineRequest& request,
 
 }  // namespace
 
-LogPassOptions reading_options(const Snapshot& snapshot, const Budgets& budgets,
-                               unsigned threads) {
+LogPassOptions reading_options(const Snapshot& snapshot, const Budgets& budgets, unsigned threads) {
   LogPassOptions options;
   options.policy = Policy::report;
   options.store_id = snapshot.store_id;
@@ -64,6 +64,9 @@ Result<Examination> examine(const Snapshot& snapshot, const ExamineRequest& requ
   if (!snapshot.segments_directory) {
     return out;
   }
+  if (snapshot.v2 && request.policy == Policy::report && request.replay) {
+    VARVE_TRY(check_base_digests(snapshot, refuse));
+  }
   LogPassOptions options = reading_options(snapshot, request.budgets, request.threads);
   options.policy = request.policy;
   options.refused = refuse;
@@ -80,6 +83,9 @@ Result<Examination> examine(const Snapshot& snapshot, const ExamineRequest& requ
   replay_options.budgets = request.budgets;
   replay_options.file_prefix = snapshot.segments_prefix;
   replay_options.refused = refuse;
+  if (snapshot.v2) {
+    replay_options.v2_base_segments = snapshot.v2->manifest.base_segments.size();
+  }
   VARVE_TRY(replay(*snapshot.segments_directory, out.segments, replay_options, out.jobs));
   judge_retained(out, request, refuse);
   return out;

@@ -15,9 +15,9 @@ struct ExamineRequest {
   bool replay = true;
   unsigned threads = 1;
   Budgets budgets;
-  bool retained_given = false;                    // see ReadBudgets
-  std::function<void(const Refusal&)> refused;    // each refusal, in order; may be empty
-  std::function<void(const Finding&)> warned;     // likewise
+  bool retained_given = false;                  // see ReadBudgets
+  std::function<void(const Refusal&)> refused;  // each refusal, in order; may be empty
+  std::function<void(const Finding&)> warned;   // likewise
   std::function<void(std::uint64_t done)> progress;
 };
 

@@ -21,8 +21,7 @@ constexpr std::array k_options = {
     OptionSpec{"event-bytes", "BYTES", "text and opaque bytes of a payload (16777216)",
                k_replaying},
     OptionSpec{"directory-entries", "N", "entries of one directory (100000)", k_replaying},
-    OptionSpec{"total-segment-bytes", "BYTES", "size of all segments (no limit)",
-               "recover append"},
+    OptionSpec{"total-segment-bytes", "BYTES", "size of all segments (no limit)", "recover append"},
     OptionSpec{"replay-records", "N", "records to replay (no limit)", "recover append"},
     OptionSpec{"deadline-ms", "MS", "time for recovery (900000)", "recover append"},
     OptionSpec{"retained-jobs", "N", "jobs in memory (reading: no limit; else 100000)",
@@ -42,8 +41,7 @@ constexpr std::array k_options = {
 };
 
 constexpr std::array k_filters = {
-    FilterSpec{"type", "NAME", "only events of this type (name or number)", true, "cat",
-               {}},
+    FilterSpec{"type", "NAME", "only events of this type (name or number)", true, "cat", {}},
     FilterSpec{"job", "ID", "only events of this job (32 hex digits)", true, "cat state", {}},
     FilterSpec{"state", "STATE", "only jobs in this state", true, "state",
                "scheduled available executing retryable completed discarded cancelled"},
@@ -69,9 +67,9 @@ Result<std::uint64_t> number_option(const OptionMap& options, const std::string&
   const std::string& text = found->second;
   std::uint64_t value = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string_view suffix(parsed.ptr, static_cast<std::size_t>(text.data() + text.size() -
-                                                                     parsed.ptr));
-  const unsigned shift = suffix.empty()                      ? 0
+  const std::string_view suffix(parsed.ptr,
+                                static_cast<std::size_t>(text.data() + text.size() - parsed.ptr));
+  const unsigned shift = suffix.empty()                     ? 0
                          : suffix == "K" || suffix == "KiB" ? 10
                          : suffix == "M" || suffix == "MiB" ? 20
                          : suffix == "G" || suffix == "GiB" ? 30

@@ -35,8 +35,8 @@ bool RecordMeaning::read(const RecordHeader& header, ByteSpan payload, Event& ou
 }
 
 std::string_view RecordMeaning::name(std::uint8_t type) const {
-  const bool known = version == 2 ? type == k_type_snapshot || type == k_type_mutation
-                                  : type <= k_event_types;
+  const bool known =
+      version == 2 ? type == k_type_snapshot || type == k_type_mutation : type <= k_event_types;
   return known ? event_name(type) : std::string_view();
 }
 

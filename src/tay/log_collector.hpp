@@ -24,8 +24,7 @@ class LogCollector final : public RecordCollector {
  public:
   // Pointers are borrowed. `row_limit`: rows to take at most.
   LogCollector(const LogFilter& filter, const RecordMeaning& meaning, std::uint64_t segment_id,
-               const std::vector<bool>& wanted, std::uint64_t row_limit,
-               const BatchMapper* mapper);
+               const std::vector<bool>& wanted, std::uint64_t row_limit, const BatchMapper* mapper);
 
   bool record(const RecordHeader& header, std::uint64_t offset, ByteSpan payload) override;
   void finish() override;

@@ -97,8 +97,8 @@ Result<SegmentRange> segments_for(const Snapshot& snapshot, const LogFilter& fil
   std::uint64_t previous = 0;
   SegmentRange chosen = out;
   for (std::size_t i = 0; i < segments.size(); ++i) {
-    VARVE_ASSIGN(const auto file, snapshot.segments_directory->open_file(segments[i].name,
-                                                                        io::OpenMode::read));
+    VARVE_ASSIGN(const auto file,
+                 snapshot.segments_directory->open_file(segments[i].name, io::OpenMode::read));
     std::byte bytes[k_header_bytes];
     VARVE_ASSIGN(const std::size_t got, file->read_at(bytes, 0));
     SegmentHeader header;

@@ -91,7 +91,7 @@ struct LogPassResult {
   LogTotals totals;
   // In the order of the specification's checks; strict: at most one.
   std::vector<Refusal> refusals;
-  bool stopped = false;           // `deliver` or `tick` ended it
+  bool stopped = false;  // `deliver` or `tick` ended it
 };
 
 // Walks `segments` (ascending ids) in `directory` and fills them in. Errors: io, or `locked` with

@@ -54,8 +54,7 @@ class LogScan {
 
   LogPassOptions pass_options(const SegmentRange& range) {
     // Rows beyond a limit are not to be decoded: one thread takes just as many.
-    LogPassOptions options =
-        reading_options(snapshot_, budgets_, limited() ? 1 : request_.threads);
+    LogPassOptions options = reading_options(snapshot_, budgets_, limited() ? 1 : request_.threads);
     options.policy = request_.strict ? Policy::strict : Policy::report;
     options.from_start = range.first == 0;
     options.has_highest = range.last == snapshot_.segments.size();
@@ -136,8 +135,8 @@ class LogScan {
   }
 
   Result<bool> backwards_in(const Segment& segment) {
-    VARVE_ASSIGN(const auto file, snapshot_.segments_directory->open_file(segment.name,
-                                                                         io::OpenMode::read));
+    VARVE_ASSIGN(const auto file,
+                 snapshot_.segments_directory->open_file(segment.name, io::OpenMode::read));
     Bytes bytes;
     for (std::size_t i = segment.runs.size(); i-- > 0;) {
       const LogRun& run = segment.runs[i];
@@ -150,8 +149,8 @@ class LogScan {
       LogCollector collector(filter_, meaning_, segment.id, wanted_, rows_left(), request_.mapper);
       for (std::size_t k = places.size(); k-- > 0;) {
         const RecordHeader header = load_record_header(bytes.data() + places[k]);
-        const ByteSpan payload = ByteSpan(bytes).subspan(places[k] + k_record_header_bytes,
-                                                         header.payload_length);
+        const ByteSpan payload =
+            ByteSpan(bytes).subspan(places[k] + k_record_header_bytes, header.payload_length);
         if (!collector.record(header, run.begin + places[k], payload)) {
           break;
         }

@@ -8,6 +8,7 @@
 #include "base/checksum.hpp"
 #include "base/pipeline.hpp"
 #include "tay/refusal.hpp"
+#include "tay/v2_judge.hpp"
 #include "tay/window.hpp"
 
 namespace varve::tay {
@@ -32,7 +33,11 @@ class Replay {
         segments_(segments),
         options_(options),
         judge_(jobs, options.budgets, options.strict),
-        alone_(base::thread_count(options.threads) == 1) {}
+        alone_(base::thread_count(options.threads) == 1 || options.v2_base_segments) {
+    if (options.v2_base_segments) {
+      v2_judge_.emplace(jobs, options.budgets.event, *options.v2_base_segments);
+    }
+  }
 
   Result<std::vector<Refusal>> run() {
     base::run_ordered_pipeline<RunItem>(
@@ -113,16 +118,19 @@ class Replay {
     }
     if (item.run.first_sequence != next_sequence_) {
       judge_.gap();
+      if (v2_judge_) v2_judge_->gap();
     }
     next_sequence_ = item.run.first_sequence + item.run.count;
     bool more = true;
     if (alone_) {
-      for_each_record(item.bytes, item.run.begin,
-                      [&](const RecordHeader& header, std::uint64_t offset, ByteSpan payload) {
-                        more = take(read_event(header, offset, payload, options_.budgets.event),
+      for_each_record(
+          item.bytes, item.run.begin,
+          [&](const RecordHeader& header, std::uint64_t offset, ByteSpan payload) {
+            more = v2_judge_ ? take_v2(header, offset, payload, item.segment)
+                             : take(read_event(header, offset, payload, options_.budgets.event),
                                     item.segment);
-                        return more;
-                      });
+            return more;
+          });
     } else {
       for (std::size_t i = 0; more && i < item.events.size(); ++i) {
         more = take(item.events[i], item.segment);
@@ -141,17 +149,28 @@ class Replay {
   }
 
   bool take(const ReplayEvent& event, std::size_t segment) {
-    auto refusal = judge_.judge(event, static_cast<std::uint32_t>(segment));
+    return tell(judge_.judge(event, static_cast<std::uint32_t>(segment)), segment, event.sequence,
+                event.offset, event.frame_bytes);
+  }
+  bool take_v2(const RecordHeader& header, std::uint64_t offset, ByteSpan payload,
+               std::size_t segment) {
+    return tell(v2_judge_->judge(header, offset, payload, static_cast<std::uint32_t>(segment)),
+                segment, header.sequence, offset, header.frame_bytes());
+  }
+
+  // Says where a refused record stands. False if that ends the replay.
+  bool tell(std::optional<Refusal> refusal, std::size_t segment, std::uint64_t sequence,
+            std::uint64_t offset, std::uint64_t length) {
     if (!refusal) {
       return true;
     }
     refusal->segment_id = segments_[segment].id;
     refusal->file = options_.file_prefix + segments_[segment].name;
-    refusal->offset = event.offset;
-    refusal->sequence = event.sequence;
-    refusal->length = event.frame_bytes;
+    refusal->offset = offset;
+    refusal->sequence = sequence;
+    refusal->length = length;
     if (segments_[segment].header) {
-      refusal->index = event.sequence - segments_[segment].header->first_sequence;
+      refusal->index = sequence - segments_[segment].header->first_sequence;
     }
     hand_on(std::move(*refusal));
     return !options_.strict;
@@ -161,6 +180,7 @@ class Replay {
   const std::vector<Segment>& segments_;
   const ReplayOptions& options_;
   EventJudge judge_;
+  std::optional<V2Judge> v2_judge_;
   bool alone_;
   std::vector<Refusal> refusals_;
   std::optional<Error> error_;

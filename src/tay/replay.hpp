@@ -51,8 +51,8 @@ class EventJudge {
   std::unordered_set<Id, IdHash> doubtful_;  // jobs with an illegal event behind them
 };
 
-// The bytes of a run, read in blocks that are hashed while they are in the cache. ErrorCode::locked,
-// reason "changed", unless they are those that were proven.
+// The bytes of a run, read in blocks that are hashed while they are in the cache.
+// ErrorCode::locked, reason "changed", unless they are those that were proven.
 Result<void> read_run(const io::File& file, const LogRun& run, Bytes& out);
 
 // Calls `take(header, offset, payload)`, which returns false to stop, for each record of a run.
@@ -70,6 +70,8 @@ void for_each_record(ByteSpan bytes, std::uint64_t begin, Take take) {
 }
 
 struct ReplayOptions {
+  // Store v2: how many of the segments are base; unset for v1.
+  std::optional<std::size_t> v2_base_segments;
   bool strict = true;
   unsigned threads = 1;
   Budgets budgets;

@@ -6,6 +6,7 @@
 #include "base/checksum.hpp"
 #include "base/json_writer.hpp"
 #include "base/text_coding.hpp"
+#include "tay/v2_records.hpp"
 #include "tay/value_json.hpp"
 
 namespace varve::tay {
@@ -106,7 +107,7 @@ class LogRows : private Rows {
       case PayloadForm::json:
         key("event");
         if (!is_null(k_log_job_id)) {
-          append_value_json(out_, as_bytes(payload).data(), options_.int64_as_string);
+          event(as_bytes(payload));
           break;
         }
         out_ += "null";
@@ -126,6 +127,16 @@ class LogRows : private Rows {
         break;
       case PayloadForm::none:
         break;
+    }
+  }
+
+  void event(base::ByteSpan payload) {
+    const std::string_view type = text(k_log_type);
+    const bool snapshot = type == "snapshot";
+    if (snapshot || type == "mutation") {
+      append_v2_json(out_, snapshot, payload, options_.int64_as_string);
+    } else {
+      append_value_json(out_, payload.data(), options_.int64_as_string);
     }
   }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tay/refusal.hpp"
+#include "tay/v2_root.hpp"
 
 namespace varve::tay {
 
@@ -143,16 +144,21 @@ Result<Snapshot> take_snapshot(io::FileSystem& files, const std::string& path,
     out.problems.push_back(discovery_refusal("missing_history", {}, std::string(k_segments_name),
                                              "the store has no segment"));
   }
+  if (out.listing.v2_root && std::ranges::any_of(out.listing.root, [](const auto& entry) {
+        return entry.name == k_current_name;
+      })) {
+    VARVE_TRY(open_epoch(out));
+  }
   return out;
 }
 
 void tell_surroundings(const Snapshot& snapshot, bool before_errors, FindingSink& findings) {
   if (before_errors) {
     if (snapshot.lock_missing) {
-      Finding finding = surrounding(Severity::warning, "existing_root_or_lock_missing",
-                                    std::string(k_lock_name),
-                                    "the lock file is missing; the format's own engine does not "
-                                    "open a store without it");
+      Finding finding =
+          surrounding(Severity::warning, "existing_root_or_lock_missing", std::string(k_lock_name),
+                      "the lock file is missing; the format's own engine does not "
+                      "open a store without it");
       finding.kind = to_text(RefusalKind::ownership_unavailable);
       findings.add(std::move(finding));
     }

@@ -15,6 +15,8 @@
 
 namespace varve::tay {
 
+struct V2State;  // v2_root.hpp
+
 struct Snapshot {
   int version = 1;  // of the store: 1, or 2 for the root of a Store v2
   std::string path;
@@ -35,6 +37,7 @@ struct Snapshot {
   std::optional<Id> store_id;
   // All that is wrong before any segment is opened, in the order of the specification.
   std::vector<Refusal> problems;
+  std::shared_ptr<const V2State> v2;  // of a Store v2
   bool lock_missing = false;
   bool lock_held = false;  // by another process, as far as can be told
 

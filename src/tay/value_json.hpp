@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Values as JSON and back. Integers stay integers, floats always carry a '.' or an 'e', so that each
-// value comes back as the bytes it was.
+// Values as JSON and back. Integers stay integers, floats always carry a '.' or an 'e', so that
+// each value comes back as the bytes it was.
 #pragma once
 
 #include <string>

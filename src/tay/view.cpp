@@ -75,8 +75,7 @@ const Schema& View::schema(Face face) const {
   return face == Face::log ? log_schema() : state_schema();
 }
 
-Result<ScanSummary> View::scan(const ScanRequest& request, BatchSink& sink,
-                               FindingSink& findings) {
+Result<ScanSummary> View::scan(const ScanRequest& request, BatchSink& sink, FindingSink& findings) {
   if (request.face == Face::state) {
     return scan_state(snapshot_, request, examine_request(request.threads), sink, findings);
   }

@@ -34,6 +34,10 @@ class View final : public StoreView {
 
  private:
   ExamineRequest examine_request(unsigned threads) const;
+  Result<GetResult> get_job(const std::string& key, const RenderOptions& options,
+                            FindingSink& findings);
+  // The sequence of the record that holds a byte of a segment, if one is proven.
+  Result<std::optional<std::uint64_t>> sequence_at(std::uint64_t segment_id, std::uint64_t offset);
 
   Snapshot snapshot_;
   OpenOptions options_;

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The format's entry for the registration table.
+#include <algorithm>
+#include <cerrno>
+
+#include "tay/view.hpp"
+
+namespace varve::tay {
+
+namespace {
+
+bool begins_with(const io::Directory& directory, std::string_view name, std::string_view magic) {
+  const auto file = directory.open_file(name, io::OpenMode::read);
+  if (!file) {
+    return false;
+  }
+  std::byte bytes[k_magic_bytes];
+  const auto got = (*file)->read_at(bytes, 0);
+  return got && *got == sizeof bytes && base::as_text(bytes) == magic;
+}
+
+class TayFormat final : public Format {
+ public:
+  std::string_view name() const override { return "tay"; }
+  std::string_view summary() const override {
+    return "job store: a directory with STORE and segments/N.tay";
+  }
+  std::span<const FilterSpec> filters() const override { return filter_specs(); }
+  std::span<const OptionSpec> options() const override { return option_specs(); }
+  bool has_seq() const override { return true; }
+  bool has_time() const override { return true; }
+  std::string_view key_help() const override {
+    return "a job's ID (32 hex digits), SEQ, @SEGMENT:OFFSET or @OFFSET";
+  }
+  std::string_view advice(Verdict verdict) const override {
+    switch (verdict) {
+      case Verdict::torn:
+        return "The format's own engine refuses a store with an unfinished tail: keep it as it is. "
+               "`varve cat` prints every whole record, `varve salvage` makes a store of them.";
+      case Verdict::damaged:
+        return "Keep the store as it is; nothing of it is to be cut, renamed or made anew. "
+               "`varve cat` prints every record that can be proven.";
+      default:
+        return {};
+    }
+  }
+
+  Confidence detect(io::FileSystem& files, const std::string& path) const override {
+    const auto root = files.open_directory(path);
+    if (!root) {
+      return Confidence::none;
+    }
+    if (begins_with(**root, k_store_name, k_store_magic) ||
+        begins_with(**root, k_store_v2_name, k_store_v2_magic) ||
+        begins_with(**root, k_current_name, k_current_magic)) {
+      return Confidence::by_content;
+    }
+    const auto segments = (*root)->open_directory(k_segments_name);
+    if (segments && begins_with(**segments, segment_name(1), k_header_magic)) {
+      return Confidence::by_content;
+    }
+    return named_like_a_store(**root, segments ? segments->get() : nullptr) ? Confidence::by_name
+                                                                            : Confidence::none;
+  }
+
+  Result<std::unique_ptr<StoreView>> open(io::FileSystem& files, const std::string& path,
+                                          const OpenOptions& options) const override {
+    VARVE_ASSIGN(const ReadBudgets budgets, read_budgets(options.options));
+    VARVE_ASSIGN(Snapshot snapshot, take_snapshot(files, path, budgets.budgets.directory_entries));
+    return std::make_unique<View>(std::move(snapshot), options, budgets);
+  }
+
+ private:
+  static bool named_like_a_store(const io::Directory& root, const io::Directory* segments) {
+    if (root.identity_of(k_lock_name)) {
+      return true;
+    }
+    const auto listed =
+        segments != nullptr ? segments->list() : Result<std::vector<io::DirectoryEntry>>();
+    return listed && std::ranges::any_of(*listed, [](const io::DirectoryEntry& entry) {
+             return segment_id_of(entry.name).has_value();
+           });
+  }
+};
+
+}  // namespace
+
+const Format& format() {
+  static const TayFormat entry;
+  return entry;
+}
+
+}  // namespace varve::tay

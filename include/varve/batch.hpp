@@ -116,6 +116,8 @@ class BatchBuilder {
   void add_null(std::size_t column);
   void add_u64(std::size_t column, std::uint64_t value);  // any fixed-width column but int64 kinds
   void add_i64(std::size_t column, std::int64_t value);   // int64 and timestamp_us
+  // Offsets have 32 bits: a value that takes its column beyond 4 GiB becomes null. Callers end a
+  // batch by data_bytes() long before.
   void add_bytes(std::size_t column, std::string_view value);
   // Ends the row; columns that got no value are null.
   void end_row();

@@ -7,6 +7,7 @@
 #include <xxh_x86dispatch.h>
 #endif
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "base/checksum.hpp"
@@ -41,24 +42,35 @@ struct Sha256Stream::Impl {
 
 namespace {
 
+// A hash that could not be computed must never look like one: without a working libcrypto, or
+// without memory, the process ends.
+void must(bool fine) {
+  if (!fine) {
+    std::fputs("varve: libcrypto cannot compute SHA-256 on this system\n", stderr);
+    std::abort();
+  }
+}
+
 // Fetched once: looking an algorithm up by name for each hash costs more than a short hash.
 const EVP_MD* sha256_algorithm() {
   static EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  must(algorithm != nullptr);
   return algorithm;
 }
 
 }  // namespace
 
 Sha256Stream::Sha256Stream() : impl_(std::make_unique<Impl>()) {
-  EVP_DigestInit_ex2(impl_->context, sha256_algorithm(), nullptr);
+  must(EVP_DigestInit_ex2(impl_->context, sha256_algorithm(), nullptr) == 1);
 }
 Sha256Stream::~Sha256Stream() = default;
 void Sha256Stream::update(ByteSpan bytes) {
-  EVP_DigestUpdate(impl_->context, bytes.data(), bytes.size());
+  must(EVP_DigestUpdate(impl_->context, bytes.data(), bytes.size()) == 1);
 }
 Sha256 Sha256Stream::digest() {
   Sha256 out{};
-  EVP_DigestFinal_ex(impl_->context, reinterpret_cast<unsigned char*>(out.data()), nullptr);
+  auto* to = reinterpret_cast<unsigned char*>(out.data());
+  must(EVP_DigestFinal_ex(impl_->context, to, nullptr) == 1);
   return out;
 }
 
@@ -66,9 +78,10 @@ Sha256 sha256(ByteSpan bytes) {
   thread_local std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(),
                                                                                &EVP_MD_CTX_free);
   Sha256 out{};
-  EVP_DigestInit_ex2(context.get(), sha256_algorithm(), nullptr);
-  EVP_DigestUpdate(context.get(), bytes.data(), bytes.size());
-  EVP_DigestFinal_ex(context.get(), reinterpret_cast<unsigned char*>(out.data()), nullptr);
+  auto* to = reinterpret_cast<unsigned char*>(out.data());
+  must(EVP_DigestInit_ex2(context.get(), sha256_algorithm(), nullptr) == 1 &&
+       EVP_DigestUpdate(context.get(), bytes.data(), bytes.size()) == 1 &&
+       EVP_DigestFinal_ex(context.get(), to, nullptr) == 1);
   return out;
 }
 

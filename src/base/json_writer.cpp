@@ -61,6 +61,29 @@ void append_digits(std::string& out, std::uint64_t value, unsigned digits) {
   out.append(text, digits);
 }
 
+// The first position at or after `from` of a byte that needs an escape, or the size.
+std::size_t next_escape(std::string_view text, std::size_t from) {
+  constexpr std::uint64_t k_ones = 0x0101010101010101;
+  constexpr std::uint64_t k_tops = 0x8080808080808080;
+  // Eight bytes at a time: the top bit of each byte that is below 0x20, a quote or a backslash. A
+  // byte behind such a one may be marked wrongly, which the loop below sorts out.
+  const auto zero_bytes = [](std::uint64_t word) { return (word - k_ones) & ~word & k_tops; };
+  while (from + 8 <= text.size()) {
+    std::uint64_t word;
+    std::memcpy(&word, text.data() + from, sizeof word);
+    const std::uint64_t below_space = (word - k_ones * 0x20) & ~word & k_tops;
+    if ((below_space | zero_bytes(word ^ (k_ones * '"')) | zero_bytes(word ^ (k_ones * '\\'))) !=
+        0) {
+      break;
+    }
+    from += 8;
+  }
+  while (from < text.size() && k_escapes[static_cast<unsigned char>(text[from])] == 0) {
+    ++from;
+  }
+  return from;
+}
+
 }  // namespace
 
 void append_double(std::string& out, double value) {
@@ -76,13 +99,14 @@ void append_double(std::string& out, double value) {
 void append_json_text(std::string& out, std::string_view utf8) {
   out += '"';
   std::size_t clean_from = 0;
-  for (std::size_t i = 0; i < utf8.size(); ++i) {
-    const char escape = k_escapes[static_cast<unsigned char>(utf8[i])];
-    if (escape == 0) {
-      continue;
-    }
+  for (;;) {
+    const std::size_t i = next_escape(utf8, clean_from);
     out.append(utf8, clean_from, i - clean_from);
+    if (i == utf8.size()) {
+      break;
+    }
     clean_from = i + 1;
+    const char escape = k_escapes[static_cast<unsigned char>(utf8[i])];
     if (escape == 1) {
       constexpr std::string_view k_hex = "0123456789abcdef";
       out += "\\u00";
@@ -93,7 +117,6 @@ void append_json_text(std::string& out, std::string_view utf8) {
       out += escape;
     }
   }
-  out.append(utf8, clean_from, utf8.size() - clean_from);
   out += '"';
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The operating system's file system. The only file of the library that calls POSIX for files.
+// The operating system's directories and file system. Together with posix_file.cpp the only code of
+// the library that calls POSIX for files.
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,23 +17,6 @@ namespace varve::io {
 
 namespace {
 
-FileIdentity identity_from(const struct stat& info) {
-  FileIdentity out;
-  out.device = info.st_dev;
-  out.inode = info.st_ino;
-  out.links = info.st_nlink;
-  out.size_bytes = static_cast<std::uint64_t>(info.st_size);
-  out.allocated_bytes = static_cast<std::uint64_t>(info.st_blocks) * 512;
-  out.type = S_ISREG(info.st_mode)   ? FileType::regular
-             : S_ISDIR(info.st_mode) ? FileType::directory
-             : S_ISLNK(info.st_mode) ? FileType::symlink
-                                     : FileType::other;
-  out.mode = info.st_mode & 07777;
-  out.modified_ns = info.st_mtim.tv_sec * std::int64_t{1'000'000'000} + info.st_mtim.tv_nsec;
-  out.changed_ns = info.st_ctim.tv_sec * std::int64_t{1'000'000'000} + info.st_ctim.tv_nsec;
-  return out;
-}
-
 std::string join(const std::string& directory, std::string_view name) {
   std::string out = directory;
   if (!out.ends_with('/')) {
@@ -41,201 +24,6 @@ std::string join(const std::string& directory, std::string_view name) {
   }
   out += name;
   return out;
-}
-
-class PosixFile final : public File {
- public:
-  PosixFile(Descriptor descriptor, std::string path)
-      : descriptor_(std::move(descriptor)), path_(std::move(path)) {}
-
-  const std::string& path() const override { return path_; }
-
-  Result<std::size_t> read_at(std::span<std::byte> buffer, std::uint64_t offset) const override {
-    std::size_t done = 0;
-    while (done < buffer.size()) {
-      const ssize_t n = ::pread(descriptor_.get(), buffer.data() + done, buffer.size() - done,
-                                static_cast<off_t>(offset + done));
-      if (n < 0) {
-        if (errno == EINTR) continue;
-        return fail_errno(errno, "read", path_);
-      }
-      if (n == 0) {
-        break;
-      }
-      done += static_cast<std::size_t>(n);
-    }
-    return done;
-  }
-
-  Result<void> write_at(std::span<const std::byte> bytes, std::uint64_t offset) override {
-    VARVE_TRY(usable());
-    std::size_t done = 0;
-    while (done < bytes.size()) {
-      const ssize_t n = ::pwrite(descriptor_.get(), bytes.data() + done, bytes.size() - done,
-                                 static_cast<off_t>(offset + done));
-      if (n < 0 && errno == EINTR) {
-        continue;
-      }
-      if (n <= 0) {
-        poisoned_ = true;
-        return fail_errno(n < 0 ? errno : ENOSPC, "write", path_);
-      }
-      done += static_cast<std::size_t>(n);
-    }
-    return {};
-  }
-
-  Result<void> truncate(std::uint64_t size_bytes) override {
-    return change("truncate", [&] { return ::ftruncate(fd(), static_cast<off_t>(size_bytes)); });
-  }
-  Result<void> allocate(std::uint64_t offset, std::uint64_t length) override {
-    VARVE_TRY(usable());
-    if (::fallocate(fd(), 0, static_cast<off_t>(offset), static_cast<off_t>(length)) == 0) {
-      return {};
-    }
-    return fail_errno(errno, "allocate", path_);  // nothing was changed: the handle stays good
-  }
-  Result<void> punch_hole(std::uint64_t offset, std::uint64_t length) override {
-    VARVE_TRY(usable());
-    if (::fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-                    static_cast<off_t>(length)) == 0) {
-      return {};
-    }
-    return fail_errno(errno, "punch_hole", path_);
-  }
-
-  Result<std::optional<std::uint64_t>> next_data(std::uint64_t offset) const override {
-    const off_t at = ::lseek(fd(), static_cast<off_t>(offset), SEEK_DATA);
-    if (at >= 0) {
-      return static_cast<std::uint64_t>(at);
-    }
-    if (errno == ENXIO) {
-      return std::optional<std::uint64_t>();
-    }
-    if (errno == EINVAL) {
-      return offset;
-    }
-    return fail_errno(errno, "seek", path_);
-  }
-  Result<std::uint64_t> next_hole(std::uint64_t offset) const override {
-    const off_t at = ::lseek(fd(), static_cast<off_t>(offset), SEEK_HOLE);
-    if (at >= 0) {
-      return static_cast<std::uint64_t>(at);
-    }
-    if (errno == ENXIO || errno == EINVAL) {
-      VARVE_ASSIGN(const FileIdentity info, identity());
-      return info.size_bytes;
-    }
-    return fail_errno(errno, "seek", path_);
-  }
-
-  Result<void> sync() override {
-    return change("sync", [&] { return ::fsync(fd()); });
-  }
-  Result<void> data_sync() override {
-    return change("sync", [&] { return ::fdatasync(fd()); });
-  }
-
-  Result<FileIdentity> identity() const override {
-    struct stat info{};
-    if (::fstat(fd(), &info) != 0) {
-      return fail_errno(errno, "stat", path_);
-    }
-    return identity_from(info);
-  }
-
-  Result<void> lock(LockKind kind) override {
-    const int operation = (kind == LockKind::exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB;
-    while (::flock(fd(), operation) != 0) {
-      if (errno == EINTR) continue;
-      if (errno == EWOULDBLOCK) {
-        return fail(ErrorCode::locked, "locked", "another process holds the lock", path_);
-      }
-      return fail_errno(errno, "lock", path_);
-    }
-    locked_ = true;
-    return {};
-  }
-  Result<void> unlock() override {
-    if (::flock(fd(), LOCK_UN) != 0) {
-      return fail_errno(errno, "unlock", path_);
-    }
-    locked_ = false;
-    return {};
-  }
-
-  bool locked_elsewhere() const override {
-    struct stat info{};
-    return !locked_ && ::fstat(fd(), &info) == 0 && flock_is_held(info.st_dev, info.st_ino);
-  }
-
-  bool poisoned() const override { return poisoned_; }
-  void read_ahead(std::uint64_t offset, std::uint64_t length) const override {
-    ::posix_fadvise(fd(), static_cast<off_t>(offset), static_cast<off_t>(length),
-                    POSIX_FADV_WILLNEED);
-  }
-
- private:
-  int fd() const { return descriptor_.get(); }
-  Result<void> usable() const {
-    if (poisoned_) {
-      return fail(ErrorCode::poisoned, "poisoned",
-                  "an earlier write or sync of this file failed; reopen and recover", path_);
-    }
-    return {};
-  }
-  template <class Call>
-  Result<void> change(const char* name, Call call) {
-    VARVE_TRY(usable());
-    if (call() != 0) {
-      const int error = errno;
-      poisoned_ = true;
-      return fail_errno(error, name, path_);
-    }
-    return {};
-  }
-
-  Descriptor descriptor_;
-  std::string path_;
-  bool poisoned_ = false;
-  bool locked_ = false;
-};
-
-int flags_of(OpenMode mode) {
-  switch (mode) {
-    case OpenMode::read:
-      return O_RDONLY;
-    case OpenMode::read_write:
-      return O_RDWR;
-    case OpenMode::create:
-      return O_RDWR | O_CREAT;
-    case OpenMode::create_exclusive:
-      return O_RDWR | O_CREAT | O_EXCL;
-  }
-  return O_RDONLY;
-}
-
-Result<std::unique_ptr<File>> open_regular(int directory, const char* name, OpenMode mode,
-                                           int extra_flags, std::string path) {
-  // O_NONBLOCK: opening a FIFO must not wait; it has no effect on regular files.
-  const int flags = flags_of(mode) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | extra_flags;
-  Descriptor descriptor;
-  if (mode == OpenMode::read) {
-    // Reading leaves the access time alone where the system permits that (to the owner or root).
-    descriptor = Descriptor(::openat(directory, name, flags | O_NOATIME));
-  }
-  if (!descriptor.valid() && (mode != OpenMode::read || errno == EPERM)) {
-    descriptor = Descriptor(::openat(directory, name, flags, 0600));
-  }
-  if (!descriptor.valid()) {
-    return fail_errno(errno, "open", std::move(path));
-  }
-  auto file = std::make_unique<PosixFile>(std::move(descriptor), path);
-  VARVE_ASSIGN(const FileIdentity info, file->identity());
-  if (info.type != FileType::regular) {
-    return fail(ErrorCode::invalid_argument, "file_type", "not a regular file", std::move(path));
-  }
-  return file;
 }
 
 bool plain_name(std::string_view name) {
@@ -250,6 +38,19 @@ Result<void> check_name(std::string_view name, const std::string& directory) {
   return fail(ErrorCode::invalid_argument, "name", "not a plain file name", join(directory, name));
 }
 
+int open_directory_at(int directory, const char* name, int extra_flags) {
+  return uninterrupted(
+      [&] { return ::openat(directory, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | extra_flags); });
+}
+
+// A path that the system would read only up to its first NUL names another thing than was said.
+Result<void> check_path(const std::string& path) {
+  if (path.find('\0') == std::string::npos) {
+    return {};
+  }
+  return fail(ErrorCode::invalid_argument, "path", "a path with a NUL byte in it", path);
+}
+
 class PosixDirectory final : public Directory {
  public:
   PosixDirectory(Descriptor descriptor, std::string path)
@@ -258,7 +59,7 @@ class PosixDirectory final : public Directory {
   const std::string& path() const override { return path_; }
 
   Result<std::vector<DirectoryEntry>> list() const override {
-    Descriptor copy(::openat(fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    Descriptor copy(open_directory_at(fd(), ".", 0));
     if (!copy.valid()) {
       return fail_errno(errno, "open", path_);
     }
@@ -312,8 +113,7 @@ class PosixDirectory final : public Directory {
   }
   Result<std::unique_ptr<Directory>> open_directory(std::string_view name) const override {
     VARVE_TRY(check_name(name, path_));
-    Descriptor descriptor(
-        ::openat(fd(), std::string(name).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    Descriptor descriptor(open_directory_at(fd(), std::string(name).c_str(), O_NOFOLLOW));
     if (!descriptor.valid()) {
       return fail_errno(errno, "open", join(path_, name));
     }
@@ -375,6 +175,7 @@ class PosixDirectory final : public Directory {
 class PosixFileSystem final : public FileSystem {
  public:
   Result<FileIdentity> identity_of(const std::string& path) override {
+    VARVE_TRY(check_path(path));
     struct stat info{};
     if (::stat(path.c_str(), &info) != 0) {
       return fail_errno(errno, "stat", path);
@@ -382,13 +183,15 @@ class PosixFileSystem final : public FileSystem {
     return identity_from(info);
   }
   Result<std::unique_ptr<Directory>> open_directory(const std::string& path) override {
-    Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    VARVE_TRY(check_path(path));
+    Descriptor descriptor(open_directory_at(AT_FDCWD, path.c_str(), 0));
     if (!descriptor.valid()) {
       return fail_errno(errno, "open", path);
     }
     return std::make_unique<PosixDirectory>(std::move(descriptor), path);
   }
   Result<std::unique_ptr<File>> open_file(const std::string& path, OpenMode mode) override {
+    VARVE_TRY(check_path(path));
     return open_regular(AT_FDCWD, path.c_str(), mode, 0, path);
   }
   Result<std::unique_ptr<Directory>> make_directories(const std::string& path) override {
@@ -398,6 +201,9 @@ class PosixFileSystem final : public FileSystem {
     }
     const SplitPath split = split_path(path);
     VARVE_ASSIGN(auto parent, make_directories(split.parent));
+    if (split.name == "." || split.name == "..") {
+      return open_directory(path);  // the parent had to be there for it to mean something
+    }
     auto made = parent->make_directory(split.name, 0700);
     if (!made && made.error().system_errno != EEXIST) {
       return std::unexpected(std::move(made).error());

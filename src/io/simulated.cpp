@@ -66,6 +66,9 @@ Result<std::unique_ptr<File>> SimulatedFileSystem::open_file(const std::string& 
   if (const auto fault = core_->begin(CallKind::open, path)) {
     return fail_errno(errno_of(*fault), "open", path);
   }
+  if (path.find('\0') != std::string::npos) {
+    return fail(ErrorCode::invalid_argument, "path", "a path with a NUL byte in it", path);
+  }
   std::string name;
   simulated::InodeNumber directory = 0;
   {
@@ -104,6 +107,9 @@ Result<std::unique_ptr<Directory>> SimulatedFileSystem::make_directories(const s
     return existing;
   }
   VARVE_ASSIGN(auto parent, make_directories(split.parent));
+  if (split.name == "." || split.name == "..") {
+    return open_directory(path);
+  }
   auto made = parent->make_directory(split.name, 0700);
   if (!made && made.error().system_errno != EEXIST) {
     return std::unexpected(std::move(made).error());

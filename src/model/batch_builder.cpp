@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include <cassert>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -28,6 +27,26 @@ std::size_t width_of(ColumnType type) {
       return 0;
   }
   return 0;
+}
+
+template <class T>
+void store_as(char* to, std::uint64_t value) {
+  const auto narrow = static_cast<T>(value);
+  std::memcpy(to, &narrow, sizeof narrow);
+}
+
+// Stores a value in the machine's byte order, `width` bytes wide.
+void store_native(char* to, std::uint64_t value, std::size_t width) {
+  switch (width) {
+    case 1:
+      return store_as<std::uint8_t>(to, value);
+    case 2:
+      return store_as<std::uint16_t>(to, value);
+    case 4:
+      return store_as<std::uint32_t>(to, value);
+    default:
+      return store_as<std::uint64_t>(to, value);
+  }
 }
 
 // The memory of one column while it grows. Fixed-width values live in 64-bit words so that their
@@ -75,7 +94,7 @@ struct BatchBuilder::Impl {
     if (column.words.size() * 8 < at + width) {
       column.words.resize(column.words.size() + 1);
     }
-    std::memcpy(reinterpret_cast<char*>(column.words.data()) + at, &value, width);
+    store_native(reinterpret_cast<char*>(column.words.data()) + at, value, width);
     mark(column, valid);
   }
 };
@@ -105,7 +124,10 @@ void BatchBuilder::add_i64(std::size_t column, std::int64_t value) {
 
 void BatchBuilder::add_bytes(std::size_t column, std::string_view value) {
   Storage& storage = (*impl_->columns)[column];
-  assert(storage.data.size() + value.size() <= UINT32_MAX);
+  if (value.size() > UINT32_MAX - storage.data.size()) {
+    add_null(column);
+    return;
+  }
   storage.data.insert(storage.data.end(), value.begin(), value.end());
   storage.offsets.push_back(static_cast<std::uint32_t>(storage.data.size()));
   impl_->data_bytes += value.size();

@@ -31,6 +31,26 @@ TEST(JsonWriter, EscapesWhatMustBe) {
   EXPECT_EQ(text_json(""), "\"\"");
 }
 
+// Every byte at every place of a longer text, whatever stands around it.
+TEST(JsonWriter, EscapesAreFoundWhereverTheyStand) {
+  for (const char around : {'a', ' ', '\x1f', '"', '\x7f', '\x80'}) {
+    for (std::size_t length = 1; length < 20; ++length) {
+      for (std::size_t at = 0; at < length; ++at) {
+        for (int value = 0; value < 256; ++value) {
+          std::string text(length, around);
+          text[at] = static_cast<char>(value);
+          std::string expected;
+          for (const char c : text) {
+            const std::string one = text_json(std::string_view(&c, 1));
+            expected += one.substr(1, one.size() - 2);
+          }
+          ASSERT_EQ(text_json(text), '"' + expected + '"');
+        }
+      }
+    }
+  }
+}
+
 TEST(JsonWriter, AnotherParserReadsTheSameText) {
   std::mt19937_64 random(1);
   simdjson::dom::parser parser;

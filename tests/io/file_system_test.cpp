@@ -347,6 +347,25 @@ TEST_P(BothFileSystems, OffsetsAndSizesBeyondReasonAreErrors) {
   EXPECT_FALSE(file("a")->truncate(std::uint64_t{1} << 63));
   EXPECT_FALSE(file("a")->allocate(std::uint64_t{1} << 62, std::uint64_t{1} << 62));
   EXPECT_EQ(f->identity()->size_bytes, 1U);
+  // Behind every end there is nothing; hostile offsets are no errors of the system.
+  for (const std::uint64_t offset : {std::uint64_t{1} << 62, std::uint64_t{1} << 63, UINT64_MAX}) {
+    EXPECT_EQ(read(*f, offset, 10), "");
+    EXPECT_EQ(*f->next_data(offset), std::nullopt);
+    EXPECT_EQ(*f->next_hole(offset), 1U);
+    f->read_ahead(offset, UINT64_MAX);
+  }
+}
+
+TEST_P(BothFileSystems, PathsWithDotsAndWithoutSense) {
+  EXPECT_TRUE(files().make_directories(path("p/./q/../r")));
+  EXPECT_TRUE(files().open_directory(path("p/q")));
+  EXPECT_TRUE(files().open_directory(path("p/r/..")));
+  EXPECT_EQ(error_of(files().open_directory("")), ENOENT);
+  EXPECT_EQ(error_of(files().identity_of("")), ENOENT);
+  const std::string with_nul = path(std::string("p\0x", 3));
+  EXPECT_FALSE(files().identity_of(with_nul));
+  EXPECT_FALSE(files().open_directory(with_nul));
+  EXPECT_FALSE(files().open_file(with_nul, OpenMode::create));
 }
 
 }  // namespace

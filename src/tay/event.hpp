@@ -9,6 +9,7 @@
 #include "base/bytes.hpp"
 #include "tay/objects.hpp"
 #include "tay/value.hpp"
+#include "varve/tay_job.hpp"
 
 namespace varve::tay {
 
@@ -31,8 +32,7 @@ std::uint8_t event_type_of(std::string_view name);
 // Stands for nil where a Time may be absent. Tokens, sequences and attempts use 0.
 inline constexpr std::uint64_t k_nil = k_u64_max;
 
-// Outcomes and dispositions of section 14.2.
-enum class Outcome : std::uint8_t { success = 0, worker_failure = 1, timeout = 2, interrupted = 3 };
+// The dispositions of section 14.2.
 enum class Disposition : std::uint8_t { completed = 0, retryable = 1, discarded = 2 };
 
 // A definition as it stands in an inserted event (14.1). The spans lie in the payload.

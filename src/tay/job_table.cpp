@@ -99,6 +99,11 @@ std::uint32_t JobTable::intern(std::string_view text) {
   return entry->second;
 }
 
+std::optional<std::uint32_t> JobTable::text_index(std::string_view text) const {
+  const auto found = text_index_.find(std::string(text));
+  return found == text_index_.end() ? std::nullopt : std::optional(found->second);
+}
+
 // Chunks never grow beyond what they reserved, so that views of them stay good.
 void JobTable::keep(Job& job, ByteSpan definition) {
   if (chunks_.empty() || chunks_.back().capacity() - chunks_.back().size() < definition.size()) {

@@ -12,21 +12,11 @@
 #include <vector>
 
 #include "tay/event.hpp"
+#include "varve/tay_job.hpp"
 #include "varve/tay_options.hpp"
 
 namespace varve::tay {
 
-enum class JobState : std::uint8_t {
-  scheduled,
-  available,
-  executing,
-  retryable,
-  completed,
-  discarded,
-  cancelled,
-};
-inline constexpr std::size_t k_job_states = 7;
-std::string_view to_text(JobState state);
 std::optional<JobState> job_state_of(std::string_view name);
 inline bool is_terminal(JobState state) { return state >= JobState::completed; }
 
@@ -92,6 +82,8 @@ class JobTable {
   const std::vector<Job>& jobs() const { return jobs_; }
   const Job* find(const Id& id) const;
   std::string_view text(std::uint32_t key) const { return texts_[key]; }
+  // The number that stands for a queue's or worker's key, if any job has it.
+  std::optional<std::uint32_t> text_index(std::string_view text) const;
   // The canonical definition, if the table keeps them. Good as long as the table lives.
   ByteSpan definition(const Job& job) const {
     return ByteSpan(chunks_[job.definition_segment])

@@ -24,6 +24,7 @@ class Ownership {
   io::Directory& root() const { return *root_; }
   io::File& lock() const { return *lock_; }
   const std::string& path() const { return path_; }
+  io::FileSystem& files() const { return *files_; }
 
   // The open segments/ directory, once it is known; from then on it is checked too.
   void hold_segments(std::unique_ptr<io::Directory> segments);

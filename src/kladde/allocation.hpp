@@ -11,16 +11,20 @@
 
 namespace varve::kladde {
 
+// No page has this number.
+inline constexpr PageNumber k_no_table = 0xFFFFFFFF;
+
 struct Allocation {
   std::uint32_t size = 0;
   bool exists = false;
-  // Dialect A: the page of the anchor, while statements older than it are present; else 0.
-  PageNumber anchor_table = 0;
+  // Dialect A: the page of the anchor, while statements older than it are present; else
+  // k_no_table.
+  PageNumber anchor_table = k_no_table;
   std::uint32_t anchor_bound = 0;
-  // The page of a statement without bytes that the size or the existence rests on (0 if a content
-  // statement's fragment ends at the size, or the anchor says it). Dialect B: the page of the
-  // statement that states the size.
-  PageNumber witness_table = 0;
+  // The page of a statement without bytes that the size or the existence rests on (k_no_table if a
+  // content statement's fragment ends at the size, or the anchor says it). Dialect B: the page of
+  // the statement that states the size.
+  PageNumber witness_table = k_no_table;
   std::uint32_t present = 0;  // statements that name the id, dead ones included
   std::uint32_t older = 0;    // of those, the ones older than the anchor
   FragmentList fragments;

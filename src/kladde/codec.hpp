@@ -2,7 +2,6 @@
 // One page at a time: framing, the header block of a slot, checksums (sections 2 and 3).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <expected>
 #include <optional>
@@ -10,11 +9,10 @@
 
 #include "base/bytes.hpp"
 #include "kladde/layout.hpp"
+#include "varve/kladde_types.hpp"
 #include "varve/result.hpp"
 
 namespace varve::kladde {
-
-using Fingerprint = std::array<std::byte, k_fingerprint_bytes>;
 
 // A framed page whose checksum holds. `content` points into the page.
 struct PageView {

@@ -106,6 +106,7 @@ inline constexpr const char* unreached = "unreached-bad-pages";
 inline constexpr const char* loose_reference = "reference-outside-content";
 inline constexpr const char* type_table = "malformed-type-table";
 inline constexpr const char* fingerprint = "root-fingerprint-differs";
+inline constexpr const char* value = "value-not-of-its-type";
 inline constexpr const char* leak = "unreachable-allocation";
 inline constexpr const char* dangling = "dangling-pointer";
 inline constexpr const char* limit = "limit";

@@ -20,6 +20,11 @@ std::unexpected<Error> changed_while_read(const io::File& file, std::uint64_t of
   return std::unexpected(std::move(error));
 }
 
+Result<std::uint64_t> next_data_page(const io::File& file, std::uint64_t page) {
+  VARVE_ASSIGN(const auto data, file.next_data(page * k_page_bytes));
+  return data ? *data / k_page_bytes : k_max_pages;
+}
+
 PageReader::PageReader(const io::File& file, std::uint64_t page_count)
     : file_(&file),
       page_count_(page_count),

@@ -34,6 +34,9 @@ class PageReader {
   std::uint64_t bytes_read_ = 0;
 };
 
+// The first page at or behind `page` that may hold anything but zeros; the end of the file if none.
+Result<std::uint64_t> next_data_page(const io::File& file, std::uint64_t page);
+
 // The error of a file that changed while it was read.
 std::unexpected<Error> changed_while_read(const io::File& file, std::uint64_t offset);
 

@@ -260,7 +260,7 @@ class OneId {
     }
     if (anchor_ != nullptr && anchor_->kind == StatementKind::shrink &&
         anchor_->offset == out.size) {
-      if (out.anchor_table == 0) {
+      if (out.anchor_table == k_no_table) {
         out.witness_table = page(*anchor_);
       }
       return;

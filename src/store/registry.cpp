@@ -4,6 +4,7 @@
 
 #include "arena/view.hpp"
 #include "jss/view.hpp"
+#include "kladde/view.hpp"
 #include "tay/view.hpp"
 #include "varve/store.hpp"
 
@@ -12,6 +13,7 @@ namespace varve {
 std::span<const Format* const> formats() {
   static const std::vector<const Format*> table = {
       &arena::format(),
+      &kladde::format(),
       &tay::format(),
       &jss::format(),
   };

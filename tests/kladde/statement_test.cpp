@@ -241,7 +241,7 @@ TEST(Statements, KnowsWhatTheSizeRestsOn) {
   // Over nothing older an anchor denies nothing, and only says a size.
   statements.erase(statements.begin());
   const Allocation alone = resolve(statements, pages, Dialect::a).allocation;
-  EXPECT_EQ(alone.anchor_table, 0U);
+  EXPECT_EQ(alone.anchor_table, k_no_table);
   EXPECT_EQ(alone.witness_table, 12U);
   EXPECT_EQ(alone.fragments.count(), 0U);
 }

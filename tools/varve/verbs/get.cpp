@@ -45,6 +45,9 @@ int write_result(Session& session, const GetResult& result, const std::string& f
 
 Result<int> get(Session& session, const std::string& path, const std::string& key) {
   VARVE_ASSIGN(const Target target, locate_target(session, path));
+  if (key.empty() && target.options.empty()) {
+    return fail(ErrorCode::invalid_argument, "usage", "get: KEY is missing");
+  }
   VARVE_ASSIGN(const auto view, open_view(session, target));
   VARVE_ASSIGN(const std::size_t limit, max_findings(session));
   FindingPrinter findings(session, target.path, limit);
@@ -64,7 +67,8 @@ Result<int> get(Session& session, const std::string& path, const std::string& ke
 
 int run_get(Session& session) {
   const std::string& path = session.arguments().operands[0];
-  const auto code = get(session, path, session.arguments().operands[1]);
+  const auto& operands = session.arguments().operands;
+  const auto code = get(session, path, operands.size() > 1 ? operands[1] : std::string());
   return code ? *code : session.report(code.error(), path);
 }
 
@@ -79,10 +83,12 @@ const Registration k_get({
     .operands = {{"STORE", "file or directory of any format"},
                  {"KEY",
                   "a sequence number, an id, an at:// URI, or @OFFSET for whatever lies at "
-                  "that byte"}},
+                  "that byte; not needed where an option of the format says what to get",
+                  true}},
     .examples = {{"get events.jss 4711", "the record with that sequence number"},
                  {"get events.jss @8192", "the record whose bytes lie there"},
-                 {"get heap.kladde 12 -o thing.bin", "the bytes of an allocation"}},
+                 {"get heap.kladde 12 -o thing.bin", "the bytes of an allocation"},
+                 {"get --root heap.kladde", "the root value by its type descriptor"}},
     .options = {{"output", "FILE", "write the bytes to this new file", 'o', false, "", false, true},
                 {"force", "", "replace FILE if it exists"}},
     .shared = k_json_option | k_payload_option | k_findings_option | k_open_options,

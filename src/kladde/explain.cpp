@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// `explain`: the file page by page with the owner of each, every byte field by field.
+#include <algorithm>
+
+#include "base/text_coding.hpp"
+#include "kladde/explain_journal.hpp"
+#include "kladde/owners.hpp"
+#include "kladde/view.hpp"
+
+namespace varve::kladde {
+
+namespace {
+
+using Check = ExplainRow::Check;
+constexpr std::size_t k_raw_bytes = 32;
+
+std::string statement_text(const Statement& statement) {
+  std::string out =
+      std::string(to_text(statement.kind, statement.sizing)) + "(" + std::to_string(statement.id);
+  if (statement.kind != StatementKind::tombstone) {
+    out += ", " + std::to_string(statement.offset);
+  }
+  if (statement.is_content()) {
+    out += ", " + std::to_string(statement.size);
+  }
+  if (statement.kind == StatementKind::ref) {
+    out += ", page " + std::to_string(statement.address / k_page_bytes) + " byte " +
+           std::to_string(statement.address % k_page_bytes);
+  }
+  return out + ")";
+}
+
+class Explainer {
+ public:
+  Explainer(const io::File& file, const World* world, const JournalLayout& journal, Dialect dialect,
+            ExplainSink& sink)
+      : file_(file), world_(world), journal_(journal), dialect_(dialect), sink_(sink) {}
+
+  Result<void> run(std::uint64_t file_bytes, std::optional<std::uint64_t> wanted,
+                   const PageOwners* owners) {
+    const std::uint64_t pages = std::min(file_bytes / k_page_bytes, k_max_pages);
+    const std::uint64_t first = wanted ? std::min(*wanted / k_page_bytes, pages) : 0;
+    const std::uint64_t end = wanted ? std::min(first + 1, pages) : pages;
+    PageReader reader(file_, pages);
+    for (std::uint64_t page = first; page < end && !stopped_; ++page) {
+      VARVE_ASSIGN(bytes_, reader.page(page));
+      base_ = page * k_page_bytes;
+      explain_page(page, owners);
+    }
+    const std::uint64_t whole = pages * k_page_bytes;
+    if (file_bytes > whole && (!wanted || *wanted >= whole)) {
+      ExplainRow row;
+      row.offset = whole;
+      row.length = file_bytes - whole;
+      row.field = "partial page";
+      row.meaning = "a file is a whole number of pages: the rest is ignored";
+      send(std::move(row));
+    }
+    return {};
+  }
+  std::uint64_t rows() const { return rows_; }
+
+ private:
+  void explain_page(std::uint64_t page, const PageOwners* owners) {
+    const PageUse use = owners != nullptr     ? owners->use(page)
+                        : page < k_slot_count ? PageUse::slot
+                                              : PageUse::free;
+    ExplainRow row;
+    row.offset = base_;
+    row.length = k_page_bytes;
+    row.container = true;
+    row.field = "page " + std::to_string(page);
+    row.value = to_text(use);
+    row.meaning = owners != nullptr ? "owner: " + owners->words(page) : "no header is valid";
+    switch (use) {
+      case PageUse::slot:
+        return slot(static_cast<unsigned>(page), std::move(row));
+      case PageUse::table:
+      case PageUse::data:
+        return framed(static_cast<PageNumber>(page), use, std::move(row), owners);
+      case PageUse::journal:
+        send(std::move(row));
+        return journal_page(static_cast<PageNumber>(page));
+      case PageUse::journal_next:
+      case PageUse::free:
+        send(std::move(row));
+        return field(0, k_page_bytes, 1, "unused", "", "reachable from nowhere: may hold anything");
+    }
+  }
+
+  void slot(unsigned index, ExplainRow row) {
+    const Slot slot = decode_slot(index, bytes_);
+    const bool governs = world_ != nullptr && world_->slot == index;
+    row.meaning = governs ? "the governing header" : "the other header slot, not looked at";
+    row.check = slot.valid() ? Check::holds : Check::fails;
+    if (!slot.valid()) {
+      row.meaning += std::string(": ") + to_text(slot.status);
+    }
+    send(std::move(row));
+    if (!slot.has_magic) {
+      return field(0, k_page_bytes, 1, "unused", "", "no header was written here");
+    }
+    const Header& header = slot.header;
+    const auto number = [](auto value) { return std::to_string(value); };
+    field(0, 11, 1, "magic", "kladde", "");
+    field(11, 1, 1, "log2_page_size", number(slot.log2_page_size), "12 is the only size");
+    field(12, 2, 1, "format_version", number(header.format_version), "informational");
+    field(14, 2, 1, "min_reader_version", number(header.min_reader_version), "");
+    field(16, 4, 1, "root_allocation", number(header.root_allocation), "0: none");
+    field(20, 4, 1, "schema_table", number(header.schema_table), "0: none");
+    field(24, 4, 1, "consolidator_state", number(header.consolidator_state), "0: none");
+    field(28, 16, 1, "root_fingerprint", base::to_hex(header.root_fingerprint), "");
+    field(44, 4, 1, "journal_pointer", number(header.journal_pointer), "a page");
+    const bool fits = slot.status != SlotStatus::content_size;
+    frame_fields(k_header_bytes, header.epoch, fits ? slot.content_bytes : 0);
+    if (fits) {
+      content_and_rest(k_slot_content_offset, slot.content_bytes, slot.stored_crc,
+                       slot.calculated_crc, true, nullptr);
+    } else {
+      field(k_slot_content_offset, k_page_bytes - k_slot_content_offset, 1, "rest", "",
+            "content_size does not fit");
+    }
+  }
+
+  void frame_fields(std::uint32_t at, std::uint64_t epoch, std::size_t content_bytes) {
+    field(at, 1, 1, "kind", std::to_string(base::u8(bytes_[at])), "1 address table, 2 data");
+    field(at + 1, 8, 1, "epoch", std::to_string(epoch), "of the flush that wrote the page");
+    field(at + 9, 2, 1, "content_size", std::to_string(content_bytes), "");
+  }
+
+  void framed(PageNumber page, PageUse use, ExplainRow row, const PageOwners* owners) {
+    const bool table = use == PageUse::table;
+    const auto view = expect_page(bytes_, table ? k_kind_table : k_kind_data, world_->header.epoch);
+    row.check = view ? Check::holds : Check::fails;
+    if (!view) {
+      row.meaning += std::string(", refused: ") + view.error().word;
+    }
+    send(std::move(row));
+    const std::size_t content = base::u16le(bytes_.data() + k_content_size_offset);
+    const bool fits = content <= k_max_page_content;
+    frame_fields(0, base::u64le(bytes_.data() + k_epoch_offset), content);
+    if (!fits) {
+      return field(k_content_offset, k_page_bytes - k_content_offset, 1, "rest", "",
+                   "content_size does not fit");
+    }
+    const std::uint32_t stored = base::u32le(bytes_.data() + k_content_offset + content);
+    const auto decoded = decode_page(bytes_);
+    content_and_rest(k_content_offset, content, stored, decoded ? stored : ~stored, table,
+                     table ? nullptr : &owners->data(page));
+  }
+
+  void content_and_rest(std::size_t at, std::size_t content, std::uint32_t stored,
+                        std::uint32_t calculated, bool table,
+                        const std::vector<DataOwner>* owners) {
+    if (table) {
+      table_content(at, content);
+    } else {
+      data_content(at, content, *owners);
+    }
+    const auto end = static_cast<std::uint32_t>(at + content);
+    ExplainRow row = make(end, k_page_crc_bytes, 1, "crc", to_text(Number::hex32(stored)),
+                          "CRC-32C of what stands before content_size, and of the content");
+    row.check = stored == calculated ? Check::holds : Check::fails;
+    send(std::move(row));
+    const std::uint32_t padding = end + k_page_crc_bytes;
+    if (padding < k_page_bytes) {
+      field(padding, k_page_bytes - padding, 1, "padding", "", "not covered, not read");
+    }
+  }
+
+  void table_content(std::size_t at, std::size_t content) {
+    TableDecoder decoder(bytes_.subspan(at, content), dialect_);
+    std::string children;
+    for (;;) {
+      const auto child = decoder.next_child();
+      if (!child) {
+        return field(at, content, 1, "content", "", "malformed child list");
+      }
+      if (!*child) {
+        break;
+      }
+      children += (children.empty() ? "" : ", ") + std::to_string(**child);
+    }
+    std::size_t done = decoder.position();
+    field(at, done, 1, "children", children.empty() ? "none" : children, "ends with a zero byte");
+    for (;;) {
+      const auto statement = decoder.next_statement();
+      if (!statement) {
+        return field(at + done, content - done, 1, "statements", "",
+                     "malformed at byte " + std::to_string(statement.error().offset));
+      }
+      if (!*statement) {
+        return;
+      }
+      const std::size_t end = decoder.position();
+      field(at + done, end - done, 1, "statement", statement_text(**statement), "");
+      done = end;
+    }
+  }
+
+  // Live stretches by owner; dead bytes between them.
+  void data_content(std::size_t at, std::size_t content, const std::vector<DataOwner>& owners) {
+    std::size_t done = at;
+    const std::size_t end = at + content;
+    for (const DataOwner& owner : owners) {
+      const std::size_t from = std::clamp<std::size_t>(owner.offset, done, end);
+      const std::size_t to = std::clamp<std::size_t>(owner.offset + owner.size, from, end);
+      if (from > done) {
+        field(done, from - done, 1, "dead bytes", "", "no statement that wins refers to them");
+      }
+      if (to > from) {
+        field(from, to - from, 1, "content", "allocation " + std::to_string(owner.id),
+              "bytes " + std::to_string(owner.start) + " to " +
+                  std::to_string(std::uint64_t{owner.start} + owner.size));
+      }
+      done = to;
+    }
+    if (done < end) {
+      field(done, end - done, 1, "dead bytes", "", "no statement that wins refers to them");
+    }
+  }
+
+  void journal_page(PageNumber page) {
+    std::uint32_t done = 0;
+    for (const JournalPart& part : journal_.parts(page)) {
+      ExplainRow row = make(part.offset, part.length, 1, part.field, part.value, part.meaning);
+      row.check = part.checked ? Check::holds : Check::none;
+      send(std::move(row));
+      done = part.offset + part.length;
+    }
+    if (done < k_page_bytes) {
+      field(done, k_page_bytes - done, 1, "tail", "",
+            "behind the last whole transaction: stale bytes, zeros or an unfinished one");
+    }
+  }
+
+  ExplainRow make(std::size_t offset, std::size_t length, unsigned depth, std::string name,
+                  std::string value, std::string meaning) {
+    ExplainRow row;
+    row.offset = base_ + offset;
+    row.length = length;
+    row.depth = depth;
+    row.field = std::move(name);
+    row.value = std::move(value);
+    row.meaning = std::move(meaning);
+    row.raw = base::as_text(bytes_.subspan(offset, std::min(length, k_raw_bytes)));
+    return row;
+  }
+  void field(std::size_t offset, std::size_t length, unsigned depth, std::string name,
+             std::string value, std::string meaning) {
+    if (length > 0) {
+      send(make(offset, length, depth, std::move(name), std::move(value), std::move(meaning)));
+    }
+  }
+  void send(ExplainRow row) {
+    if (!stopped_) {
+      ++rows_;
+      stopped_ = !sink_.add(std::move(row));
+    }
+  }
+
+  const io::File& file_;
+  const World* world_;
+  const JournalLayout& journal_;
+  Dialect dialect_;
+  ExplainSink& sink_;
+  base::ByteSpan bytes_;  // of the page at hand
+  std::uint64_t base_ = 0;
+  std::uint64_t rows_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+Result<ScanSummary> View::explain(const ExplainRequest& request, ExplainSink& sink,
+                                  FindingSink& out) {
+  if (!request.file.empty()) {
+    return fail(ErrorCode::invalid_argument, "not_found", "a kladde store is one file: use @OFFSET",
+                path_);
+  }
+  VerdictSink findings(out);
+  const Policy policy = Policy::report(findings);
+  const LoadRequest load_options = load_request(false);
+  VARVE_ASSIGN(const io::FileIdentity identity, file_->identity());
+  VARVE_ASSIGN(const auto world, load(load_options, policy));
+  JournalLayout layout;
+  std::optional<PageOwners> owners;
+  if (world) {
+    VARVE_ASSIGN(const Journal journal,
+                 read_journal(*file_, *world, load_options, policy,
+                              [&](const Transaction& transaction,
+                                  std::span<const Record> records) -> Result<bool> {
+                                layout.add(transaction, records);
+                                return true;
+                              }));
+    layout.finish(journal);
+    owners.emplace(*world, journal);
+  }
+  Explainer explainer(*file_, world ? &*world : nullptr, layout, dialect_, sink);
+  VARVE_TRY(explainer.run(identity.size_bytes, request.offset, owners ? &*owners : nullptr));
+  ScanSummary summary;
+  summary.rows = explainer.rows();
+  summary.verdict = findings.verdict();
+  return summary;
+}
+
+}  // namespace varve::kladde

@@ -50,7 +50,8 @@ def same(expected, printed):
         while skipping and at < len(printed) and normal(printed[at]) != normal(line):
             at += 1
         if at == len(printed) or normal(printed[at]) != normal(line):
-            return f"expected: {line}\nprinted:  {printed[at] if at < len(printed) else '(nothing)'}"
+            shown = printed[at] if at < len(printed) else "(nothing)"
+            return f"expected: {line}\nprinted:  {shown}"
         skipping = False
         at += 1
     if not skipping and any(line.strip() for line in printed[at:]):

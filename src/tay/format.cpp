@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "tay/view.hpp"
+#include "tay/writing.hpp"
 
 namespace varve::tay {
 
@@ -68,6 +69,28 @@ class TayFormat final : public Format {
     VARVE_ASSIGN(const ReadBudgets budgets, read_budgets(options.options));
     VARVE_ASSIGN(Snapshot snapshot, take_snapshot(files, path, budgets.budgets.directory_entries));
     return std::make_unique<View>(std::move(snapshot), options, budgets);
+  }
+
+  Result<WriteReport> init(io::FileSystem& files, const std::string& path,
+                           const WriteRequest& request) const override {
+    return init_store(files, path, request);
+  }
+  Result<std::unique_ptr<Appender>> open_appender(io::FileSystem& files, const std::string& path,
+                                                  const WriteRequest& request) const override {
+    return open_store_appender(files, path, request);
+  }
+  Result<WriteReport> seal(io::FileSystem& files, const std::string& path,
+                           const WriteRequest& request) const override {
+    return seal_store(files, path, request);
+  }
+  Result<WriteReport> recover(io::FileSystem& files, const std::string& path,
+                              const WriteRequest& request) const override {
+    return recover_store(files, path, request);
+  }
+  Result<WriteReport> backup(io::FileSystem& files, const std::string& path,
+                             const std::string& target,
+                             const WriteRequest& request) const override {
+    return backup_store(files, path, target, request);
   }
 
  private:

@@ -10,20 +10,21 @@ namespace varve::tay {
 
 namespace {
 
-constexpr std::string_view k_replaying = "info verify state get recover append";
+constexpr std::string_view k_replaying = "info verify state get recover append seal";
 
 constexpr std::array k_options = {
     OptionSpec{"full", "", "replay the jobs however large the store is", "info"},
     OptionSpec{"payload-budget", "BYTES", "largest payload of a record to decode (16777216)",
-               "info verify cat state get stats recover append"},
+               "info verify cat state get stats recover append seal"},
     OptionSpec{"event-depth", "N", "deepest node of a payload (64)", k_replaying},
     OptionSpec{"event-nodes", "N", "nodes of a payload (100000)", k_replaying},
     OptionSpec{"event-bytes", "BYTES", "text and opaque bytes of a payload (16777216)",
                k_replaying},
     OptionSpec{"directory-entries", "N", "entries of one directory (100000)", k_replaying},
-    OptionSpec{"total-segment-bytes", "BYTES", "size of all segments (no limit)", "recover append"},
-    OptionSpec{"replay-records", "N", "records to replay (no limit)", "recover append"},
-    OptionSpec{"deadline-ms", "MS", "time for recovery (900000)", "recover append"},
+    OptionSpec{"total-segment-bytes", "BYTES", "size of all segments (no limit)",
+               "recover append seal"},
+    OptionSpec{"replay-records", "N", "records to replay (no limit)", "recover append seal"},
+    OptionSpec{"deadline-ms", "MS", "time for recovery (900000)", "recover append seal"},
     OptionSpec{"retained-jobs", "N", "jobs in memory (reading: no limit; else 100000)",
                k_replaying},
     OptionSpec{"retained-bytes", "BYTES",
@@ -31,6 +32,9 @@ constexpr std::array k_options = {
     OptionSpec{"retained-nodes", "N",
                "nodes that the jobs are charged (reading: no limit; else 2000000)", k_replaying},
     OptionSpec{"store-id", "HEX", "the new store's id, 32 hex digits (random)", "init"},
+    OptionSpec{"existing", "",
+               "also take a directory that holds nothing but an interrupted initialization",
+               "init"},
     OptionSpec{"durability", "MODE", "when an append counts (default sync)", "append",
                "sync write"},
     OptionSpec{"rotation-target", "BYTES",

@@ -95,6 +95,9 @@ Result<RecordPlace> JobEngine::take(const Event& event, ByteSpan payload) {
   EventPlace place;
   place.revision = place.order = planned.sequence;
   const std::optional<Index> before = index_of(event.job_id);
+  if (event.type == EventType::inserted && !before) {
+    VARVE_TRY(check_retained(event.definition));
+  }
   if (before) {
     ready_.remove(job(*before), *before);
   }
@@ -125,20 +128,12 @@ std::uint64_t JobEngine::executing() const {
   return jobs_.states()[static_cast<std::size_t>(JobState::executing)];
 }
 
-// Section 16: what a new job may cost.
-Result<void> JobEngine::check_insertion(const Event& event, std::size_t payload_bytes) const {
+// What replay would say of one more job.
+Result<void> JobEngine::check_retained(const DefinitionView& definition) const {
   const Budgets& budgets = writer_.options().budgets;
-  const std::uint32_t most = std::min(limits_.payload_bytes, budgets.payload_bytes);
-  if (payload_bytes > most) {
-    return above("payload_bytes", most, payload_bytes, "the payload is too large");
-  }
-  if (event.definition.args.size() > limits_.args_bytes) {
-    return above("args_bytes", limits_.args_bytes, event.definition.args.size(),
-                 "the arguments are too large");
-  }
   Job job;
-  job.definition_length = static_cast<std::uint32_t>(event.definition.bytes.size());
-  job.definition_nodes = static_cast<std::uint32_t>(event.definition.nodes);
+  job.definition_length = static_cast<std::uint32_t>(definition.bytes.size());
+  job.definition_nodes = static_cast<std::uint32_t>(definition.nodes);
   if (jobs_.size() + 1 > budgets.retained_jobs) {
     return above("retained_jobs", budgets.retained_jobs, jobs_.size() + 1, "too many jobs");
   }
@@ -149,6 +144,20 @@ Result<void> JobEngine::check_insertion(const Event& event, std::size_t payload_
   const std::uint64_t nodes = jobs_.charged_nodes() + job.charge_nodes();
   if (nodes > budgets.retained_nodes) {
     return above("retained_nodes", budgets.retained_nodes, nodes, "the jobs have too many nodes");
+  }
+  return {};
+}
+
+// Section 16: what a new job may cost.
+Result<void> JobEngine::check_insertion(const Event& event, std::size_t payload_bytes) const {
+  const Budgets& budgets = writer_.options().budgets;
+  const std::uint32_t most = std::min(limits_.payload_bytes, budgets.payload_bytes);
+  if (payload_bytes > most) {
+    return above("payload_bytes", most, payload_bytes, "the payload is too large");
+  }
+  if (event.definition.args.size() > limits_.args_bytes) {
+    return above("args_bytes", limits_.args_bytes, event.definition.args.size(),
+                 "the arguments are too large");
   }
   VARVE_ASSIGN(const RecordPlace place, writer_.plan(payload_bytes));
   if (place.segment_id > limits_.history_segments) {

@@ -40,8 +40,9 @@ class JobEngine {
   // Every executing job was interrupted (after activation, before anything else). Commits.
   Result<std::uint64_t> settle();
 
-  // An event as a whole, from elsewhere: `invalid_transition` unless it may follow. `payload` is
-  // its encoding, which the event's spans lie in.
+  // An event as a whole, from elsewhere: `invalid_transition` unless it may follow, and for an
+  // insertion the limits of the retained jobs. `payload` is its encoding, which the event's spans
+  // lie in.
   Result<RecordPlace> take(const Event& event, ByteSpan payload);
 
   Result<std::optional<Index>> find(const Id& id) const;
@@ -57,6 +58,7 @@ class JobEngine {
   std::optional<Index> index_of(const Id& id) const;
   Result<void> emit(Event& event, const Job& job);
   Result<void> check_insertion(const Event& event, std::size_t payload_bytes) const;
+  Result<void> check_retained(const DefinitionView& definition) const;
   std::uint64_t executing() const;
 
   JobTable jobs_;

@@ -288,7 +288,7 @@ Result<ScanSummary> View::explain(const ExplainRequest& request, ExplainSink& si
   if (world) {
     VARVE_ASSIGN(const Journal journal,
                  read_journal(*file_, *world, load_options, policy,
-                              [&](const Transaction& transaction,
+                              [&](const JournalTransaction& transaction,
                                   std::span<const Record> records) -> Result<bool> {
                                 layout.add(transaction, records);
                                 return true;

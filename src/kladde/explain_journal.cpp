@@ -24,7 +24,7 @@ std::string record_text(const Record& record) {
   return out + ")";
 }
 
-void JournalLayout::add(const Transaction& transaction, std::span<const Record> records) {
+void JournalLayout::add(const JournalTransaction& transaction, std::span<const Record> records) {
   const std::string name = "transaction " + std::to_string(transaction.index);
   // The prefix may carry redundant groups: its length is what lies before the first record byte.
   std::uint64_t prefix = 0;

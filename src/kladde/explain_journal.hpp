@@ -22,7 +22,7 @@ struct JournalPart {
 
 class JournalLayout {
  public:
-  void add(const Transaction& transaction, std::span<const Record> records);
+  void add(const JournalTransaction& transaction, std::span<const Record> records);
   // After the last transaction: places the trailers, and sorts what add() could not place.
   void finish(const Journal& journal);
   // Ascending by offset.

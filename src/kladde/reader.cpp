@@ -164,7 +164,7 @@ class JournalRead {
   }
 
  private:
-  Result<bool> take(const Transaction& transaction) {
+  Result<bool> take(const JournalTransaction& transaction) {
     ++out_.transactions;
     records_.clear();
     RecordDecoder decoder(transaction.records);
@@ -187,7 +187,7 @@ class JournalRead {
     return take_ ? take_(transaction, records_) : Result<bool>(true);
   }
 
-  Finding malformed_transaction(const Transaction& transaction, const Fault& fault) const {
+  Finding malformed_transaction(const JournalTransaction& transaction, const Fault& fault) const {
     Finding finding;
     finding.code = fault.word;
     finding.offset = transaction.start.file_offset();
@@ -275,10 +275,14 @@ Result<Journal> read_journal(const io::File& file, const World& world, const Loa
 }
 
 Result<Journal> replay_journal(const io::File& file, const World& world, const LoadRequest& request,
-                               const Policy& policy, State& state) {
-  const auto replay = [&](const Transaction& transaction,
+                               const Policy& policy, State& state,
+                               const std::function<void(const Record&)>& see) {
+  const auto replay = [&](const JournalTransaction& transaction,
                           std::span<const Record> records) -> Result<bool> {
     for (const Record& record : records) {
+      if (see) {
+        see(record);
+      }
       const auto applied = state.apply(record, transaction.extents);
       if (!applied) {
         Finding finding;

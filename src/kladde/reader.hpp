@@ -78,17 +78,19 @@ struct Journal {
 };
 
 // Gets each whole, well-formed transaction with its records. Returns false to stop the walk.
-using TakeTransaction =
-    std::function<Result<bool>(const Transaction& transaction, std::span<const Record> records)>;
+using TakeTransaction = std::function<Result<bool>(const JournalTransaction& transaction,
+                                                   std::span<const Record> records)>;
 
 // Walks the segment that the world's header names. Complains about malformed transactions, pages in
 // use and impossible `next` fields; a torn tail is told in the result, never complained about.
 Result<Journal> read_journal(const io::File& file, const World& world, const LoadRequest& request,
                              const Policy& policy, const TakeTransaction& take);
 
-// Replays the journal of a world into `state` (of the world's allocations).
+// Replays the journal of a world into `state` (of the world's allocations). `see` gets each record
+// before it is applied; may be null.
 Result<Journal> replay_journal(const io::File& file, const World& world, const LoadRequest& request,
-                               const Policy& policy, State& state);
+                               const Policy& policy, State& state,
+                               const std::function<void(const Record&)>& see = {});
 
 // Where the governing header is now; nullopt if none is valid. For readers of live stores.
 Result<std::optional<std::uint64_t>> governing_epoch(const io::File& file);

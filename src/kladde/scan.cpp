@@ -101,7 +101,7 @@ class LogRows {
     add_header_row(delivery_.builder(), header, {slot, 0});
     return delivery_.row_added();
   }
-  Result<bool> take(const Transaction& transaction, std::span<const Record> records) {
+  Result<bool> take(const JournalTransaction& transaction, std::span<const Record> records) {
     for (std::size_t i = 0; i < records.size(); ++i) {
       const Record& record = records[i];
       const auto payload = record.has_payload()
@@ -247,11 +247,11 @@ Result<ScanSummary> View::scan_log(const ScanRequest& request, BatchSink& sink, 
     }
   }
   if (go_on) {
-    VARVE_ASSIGN(const Journal journal,
-                 read_journal(*file_, *world, load_options, policy,
-                              [&](const Transaction& transaction, std::span<const Record> records) {
-                                return rows.take(transaction, records);
-                              }));
+    VARVE_ASSIGN(const Journal journal, read_journal(*file_, *world, load_options, policy,
+                                                     [&](const JournalTransaction& transaction,
+                                                         std::span<const Record> records) {
+                                                       return rows.take(transaction, records);
+                                                     }));
     summary.verdict = journal.went_on ? Verdict::torn : Verdict::clean;
   }
   VARVE_TRY(rows.finish());

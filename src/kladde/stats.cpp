@@ -55,7 +55,7 @@ Result<StatsReport> View::stats(FindingSink& findings) {
   model::Tally transactions;
   VARVE_ASSIGN(const Journal journal,
                read_journal(*file_, *world, request, policy,
-                            [&](const Transaction& transaction,
+                            [&](const JournalTransaction& transaction,
                                 std::span<const Record> list) -> Result<bool> {
                               transactions.add(list.size());
                               for (std::size_t i = 0; i < list.size(); ++i) {

@@ -41,7 +41,7 @@ const char* to_text(StopReason reason) {
   return "";
 }
 
-Place Transaction::place_of(std::uint32_t position) const {
+Place JournalTransaction::place_of(std::uint32_t position) const {
   auto extent = std::upper_bound(
       extents.begin(), extents.end(), position,
       [](std::uint32_t value, const Extent& candidate) { return value < candidate.position; });
@@ -172,7 +172,7 @@ Result<std::optional<std::uint32_t>> JournalWalker::read_crc() {
   return value;
 }
 
-Result<std::optional<Transaction>> JournalWalker::next() {
+Result<std::optional<JournalTransaction>> JournalWalker::next() {
   if (stop_ != StopReason::none) {
     return std::nullopt;
   }
@@ -180,7 +180,7 @@ Result<std::optional<Transaction>> JournalWalker::next() {
     VARVE_TRY(enter(end_.page));
     whole_pages_ = 1;
   }
-  Transaction out;
+  JournalTransaction out;
   out.index = transactions_;
   out.start = end_;
   VARVE_ASSIGN(const auto length, read_length());

@@ -29,7 +29,7 @@ struct Extent {
   Place place;
 };
 
-struct Transaction {
+struct JournalTransaction {
   std::uint64_t index = 0;  // from 0 in the segment
   Place start;              // of the length prefix
   Place end;                // one past its crc
@@ -61,7 +61,7 @@ class JournalWalker {
 
   // The next complete transaction whose checksum holds; nullopt at the stop. Errors are those of
   // reading.
-  Result<std::optional<Transaction>> next();
+  Result<std::optional<JournalTransaction>> next();
 
   StopReason stop_reason() const { return stop_; }
   // Where the transaction begins that did not come whole.

@@ -47,6 +47,16 @@ inline bool shared_present() { return fs::is_directory(shared_root() / "fixtures
 // shared_path("fixtures/jss/active.jss")
 inline fs::path shared_path(std::string_view relative) { return shared_root() / relative; }
 
+// How often a random or exhaustive test goes round: `full`, or a sixteenth (at least once) where
+// VARVE_TEST_SMALL is set, as `.ci/run` does for the sanitizers.
+inline bool small_run() {
+  const char* chosen = std::getenv("VARVE_TEST_SMALL");
+  return chosen != nullptr && *chosen != '\0' && std::string_view(chosen) != "0";
+}
+inline std::uint64_t scaled(std::uint64_t full) {
+  return small_run() ? std::max<std::uint64_t>(1, full / 16) : full;
+}
+
 inline std::string read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) {

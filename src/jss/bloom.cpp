@@ -19,12 +19,14 @@ std::uint64_t block_of(std::uint64_t high, std::uint64_t blocks) {
 // Calls visit(bit) for the key's bits in its block until it returns false.
 template <class Visit>
 bool for_each_bit(std::uint32_t hash_count, std::uint32_t folded, Visit visit) {
+  const auto parts = bloom_parts(hash_count);
+  const auto reciprocals = bloom_reciprocals(hash_count);
   std::uint32_t offset = 0;
-  for (const std::uint16_t part : bloom_parts(hash_count)) {
-    if (!visit(offset + folded % part)) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!visit(offset + bloom_remainder(folded, parts[i], reciprocals[i]))) {
       return false;
     }
-    offset += part;
+    offset += parts[i];
   }
   return true;
 }
@@ -75,6 +77,10 @@ std::expected<BloomView, Fault> BloomView::parse(base::ByteSpan blob) {
         Fault{k_bloom_crc, crc_at, Number::hex32(stored), Number::hex32(computed)});
   }
   return BloomView(p + k_bloom_header_bytes, parameters, base::u64le(p + 13));
+}
+
+void BloomView::prefetch(const BloomKey& key) const {
+  __builtin_prefetch(bits_ + k_bloom_block_bytes * block_of(key.high, parameters_.blocks));
 }
 
 bool BloomView::may_contain(const BloomKey& key) const {

@@ -59,6 +59,8 @@ class BloomView {
 
   // False only if the key was never inserted.
   bool may_contain(const BloomKey& key) const;
+  // Asks the processor for the memory that may_contain(key) will look at.
+  void prefetch(const BloomKey& key) const;
   BloomParameters parameters() const { return parameters_; }
   // The number of insertions, as the blob says; informative.
   std::uint64_t count() const { return count_; }

@@ -35,6 +35,14 @@ inline constexpr std::array<std::uint16_t, 150> k_bloom_parts = {
 constexpr std::size_t first_part(std::uint32_t hash_count) {
   return static_cast<std::size_t>(hash_count - 3) * (hash_count + 2) / 2;
 }
+// For each part the number with which a remainder takes two multiplications: see bloom_remainder.
+inline constexpr auto k_bloom_reciprocals = [] {
+  std::array<std::uint64_t, k_bloom_parts.size()> out{};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = ~std::uint64_t{0} / k_bloom_parts[i] + 1;
+  }
+  return out;
+}();
 }  // namespace detail
 
 // The parts for k = `hash_count`; empty if there is no such row.
@@ -43,6 +51,19 @@ constexpr std::span<const std::uint16_t> bloom_parts(std::uint32_t hash_count) {
     return {};
   }
   return std::span(detail::k_bloom_parts).subspan(detail::first_part(hash_count), hash_count);
+}
+// Of each of these parts the reciprocal; `hash_count` must have a row.
+constexpr std::span<const std::uint64_t> bloom_reciprocals(std::uint32_t hash_count) {
+  return std::span(detail::k_bloom_reciprocals).subspan(detail::first_part(hash_count), hash_count);
+}
+
+// value % part, given part's reciprocal: the product's low 64 bits are the fraction of value /
+// part, exact enough for every 32-bit value (Lemire, Kaser and Kurz, "Faster remainder by direct
+// computation", 2019).
+constexpr std::uint32_t bloom_remainder(std::uint32_t value, std::uint32_t part,
+                                        std::uint64_t reciprocal) {
+  __extension__ using Product = unsigned __int128;
+  return static_cast<std::uint32_t>((static_cast<Product>(reciprocal * value) * part) >> 64);
 }
 
 }  // namespace varve::jss

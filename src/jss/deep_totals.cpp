@@ -33,12 +33,17 @@ void DeepVerifier::add(std::uint32_t index, const BlockCheck& check, FindingSink
     name_rows_[name.id] += name.rows;
     name_occurs_[name.id] = true;
   }
-  for (const BloomKey& key : check.dids) {
+  // The set of a large segment is not in any cache: ask for what comes a few keys later.
+  constexpr std::size_t k_ahead = 12;
+  for (std::size_t i = 0; i < check.dids.size(); ++i) {
     if (dids_.memory_bytes() > max_memory_bytes_) {
       dids_complete_ = false;
       break;
     }
-    dids_.insert(key);
+    if (i + k_ahead < check.dids.size()) {
+      dids_.prefetch(check.dids[i + k_ahead]);
+    }
+    dids_.insert(check.dids[i]);
   }
 }
 

@@ -246,8 +246,7 @@ Result<void> DeepVerifier::check_dids(Context& c, Scratch& scratch) const {
                    bloom.error().expected.value, bloom.error().actual.value));
   }
   scratch.dids.clear();
-  std::string_view denied_by_block;
-  std::string_view denied_by_segment;
+  scratch.did_rows.clear();
   std::string_view last;
   for (std::uint32_t row = 0; row < columns.rows; ++row) {
     const std::string_view did = columns.did.at(row);
@@ -260,11 +259,21 @@ Result<void> DeepVerifier::check_dids(Context& c, Scratch& scratch) const {
       continue;
     }
     c.out.dids.push_back(key);
+    scratch.did_rows.push_back(row);
+    // By the time that the second loop asks, the segment's bloom has come from memory.
+    if (footer.did_bloom) {
+      footer.did_bloom->prefetch(key);
+    }
+  }
+  std::string_view denied_by_block;
+  std::string_view denied_by_segment;
+  for (std::size_t i = 0; i < c.out.dids.size(); ++i) {
+    const BloomKey& key = c.out.dids[i];
     if (bloom && denied_by_block.empty() && !bloom->may_contain(key)) {
-      denied_by_block = did;
+      denied_by_block = columns.did.at(scratch.did_rows[i]);
     }
     if (footer.did_bloom && denied_by_segment.empty() && !footer.did_bloom->may_contain(key)) {
-      denied_by_segment = did;
+      denied_by_segment = columns.did.at(scratch.did_rows[i]);
     }
   }
   if (!denied_by_block.empty()) {

@@ -43,6 +43,7 @@ class DeepVerifier {
   // A worker's memory.
   struct Scratch {
     DidSet dids;
+    std::vector<std::uint32_t> did_rows;  // where each of them stands first
     base::Bytes blob;
     std::vector<std::uint32_t> counts;  // by id, zero between blocks
     base::Bytes mask;

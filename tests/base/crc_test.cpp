@@ -5,6 +5,7 @@
 #include <random>
 
 #include "base/checksum.hpp"
+#include "tests/support.hpp"
 
 namespace varve::base {
 namespace {
@@ -55,9 +56,9 @@ TEST(CrcReference, LongInputs) {
 // A million random splits: chained and combined, both equal the CRC of the whole.
 TEST(CrcReference, AMillionRandomSplits) {
   std::mt19937_64 random(3);
-  constexpr int k_inputs = 2000;
   constexpr int k_splits = 500;
-  for (int i = 0; i < k_inputs; ++i) {
+  const std::uint64_t inputs = varve::test::scaled(2000);
+  for (std::uint64_t i = 0; i < inputs; ++i) {
     const Bytes bytes = random_bytes(random, 1 + random() % 1500);
     const std::uint32_t whole = bit_by_bit(bytes, k_crc32_polynomial);
     const std::uint32_t whole_c = bit_by_bit(bytes, k_crc32c_polynomial);

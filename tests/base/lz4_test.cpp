@@ -8,6 +8,7 @@
 
 #include "base/compression.hpp"
 #include "base/text_coding.hpp"
+#include "tests/support.hpp"
 
 namespace varve::base {
 namespace {
@@ -61,7 +62,7 @@ std::string text_like(std::mt19937_64& random, std::size_t count) {
 
 TEST(Lz4, RoundTripsAndAgreesWithThePlainDecoder) {
   std::mt19937_64 random(1);
-  for (int i = 0; i < 400; ++i) {
+  for (std::uint64_t i = varve::test::scaled(400); i > 0; --i) {
     const std::string text = text_like(random, 64 + random() % 5000);
     Bytes block;
     ASSERT_TRUE(lz4_encode(as_bytes(text), block));
@@ -109,7 +110,7 @@ TEST(Lz4, DoesNotStoreWhatDoesNotShrink) {
 TEST(Lz4, HostileBlocksAreRefusedAndNeverShowOldMemory) {
   std::mt19937_64 random(3);
   int accepted = 0;
-  for (int i = 0; i < 60'000; ++i) {
+  for (std::uint64_t i = varve::test::scaled(60'000); i > 0; --i) {
     const std::string text = text_like(random, 20 + random() % 300);
     Bytes block;
     if (!lz4_encode(as_bytes(text), block)) {
@@ -131,7 +132,7 @@ TEST(Lz4, HostileBlocksAreRefusedAndNeverShowOldMemory) {
       ++accepted;
     }
   }
-  EXPECT_GT(accepted, 100);
+  EXPECT_GT(accepted, 6);
 }
 
 }  // namespace

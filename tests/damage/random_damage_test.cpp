@@ -5,12 +5,12 @@
 // begin.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdlib>
 
 #include "tests/damage/case_file.hpp"
 #include "tests/damage/random_damage.hpp"
 #include "tests/damage/sample_stores.hpp"
+#include "tests/support.hpp"
 
 namespace varve::test {
 namespace {
@@ -47,7 +47,6 @@ std::vector<std::string> strict_log(const Format& format, io::FileSystem& files)
 void check_line(const Format& format, const io::simulated::Image& image, const std::string& line,
                 const std::vector<ExplainRow>& rows) {
   SCOPED_TRACE(line);
-  const auto begin = std::chrono::steady_clock::now();
   io::SimulatedFileSystem files(image, {nullptr, false});
   Mutator mutator(files, "/store", [&] { return rows; });
   if (!mutator.apply(line).empty()) {
@@ -56,8 +55,6 @@ void check_line(const Format& format, const io::simulated::Image& image, const s
   SightOptions serial;
   const Sight first = look_at(format, files, "/store", serial);
   files.set_hook(nullptr);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  EXPECT_LT(took.count(), 20.0);
   if (line.find("live") != std::string::npos) {
     return;  // the store was not the same for two looks
   }
@@ -87,7 +84,7 @@ TEST_P(RandomDamageTest, LooksComeBackAndAgree) {
   const auto rows = explain_rows(format, healthy, "/store", {});
   ASSERT_TRUE(look_at(format, healthy, "/store").opened);
   RandomDamage damage(from_environment("VARVE_DAMAGE_SEED", 1), healthy, "/store", rows);
-  const std::uint64_t lines = from_environment("VARVE_DAMAGE_LINES", 60);
+  const std::uint64_t lines = from_environment("VARVE_DAMAGE_LINES", small_run() ? 10 : 60);
   for (std::uint64_t i = 0; i < lines && !HasFailure(); ++i) {
     check_line(format, image, damage.line(), rows);
   }

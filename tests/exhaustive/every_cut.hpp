@@ -10,6 +10,7 @@
 
 #include "io/simulated.hpp"
 #include "tests/exhaustive/tables.hpp"
+#include "tests/support.hpp"
 
 namespace varve::test {
 
@@ -31,6 +32,16 @@ struct SamplingOptions {
   std::uint64_t samples = 4096;
   std::uint64_t seed = 1;
 };
+
+// Everything that the defaults ask for, or a small sample under VARVE_TEST_SMALL.
+inline SamplingOptions scaled_sampling() {
+  SamplingOptions options;
+  if (small_run()) {
+    options.exhaustive_bytes = 0;
+    options.samples = scaled(options.samples);
+  }
+  return options;
+}
 
 // The positions to try in [0, count): all of them, or a sample that holds both ends.
 inline std::vector<std::uint64_t> positions(std::uint64_t count, bool all,

@@ -12,6 +12,7 @@
 #include "base/text_coding.hpp"
 #include "jss/bloom_partitions.hpp"
 #include "jss/layout.hpp"
+#include "tests/support.hpp"
 
 namespace varve::jss {
 namespace {
@@ -53,6 +54,27 @@ TEST(BloomPartitions, EachRowFillsABlock) {
   EXPECT_TRUE(bloom_parts(2).empty());
   EXPECT_TRUE(bloom_parts(18).empty());
   EXPECT_TRUE(bloom_parts(0xFFFFFFFF).empty());
+}
+
+TEST(BloomPartitions, RemaindersByMultiplicationAreExact) {
+  std::mt19937_64 random(20260704);
+  const auto check = [](std::uint32_t value) {
+    for (std::uint32_t k = k_min_hash_count; k <= k_max_hash_count; ++k) {
+      for (std::size_t i = 0; i < k; ++i) {
+        const std::uint32_t part = bloom_parts(k)[i];
+        ASSERT_EQ(bloom_remainder(value, part, bloom_reciprocals(k)[i]), value % part)
+            << value << " " << part;
+      }
+    }
+  };
+  for (std::uint32_t i = 0; i < 2000; ++i) {
+    check(i);
+    check(0xFFFFFFFF - i);
+    check(0x80000000 - 1000 + i);
+  }
+  for (std::uint64_t round = varve::test::scaled(100'000); round > 0; --round) {
+    check(static_cast<std::uint32_t>(random()));
+  }
 }
 
 // Vectors, section 1: long inputs, and the block that their hash picks.
@@ -406,7 +428,7 @@ TEST(BloomBuilder, RandomFiltersKeepTheRate) {
   std::mt19937_64 random(20260704);
   std::uint64_t probes = 0;
   std::uint64_t passed = 0;
-  for (int round = 0; round < 1000; ++round) {
+  for (std::uint64_t round = varve::test::scaled(1000); round > 0; --round) {
     const std::uint64_t items = 1 + random() % (std::uint64_t{1} << (random() % 12));
     BloomBuilder builder(bloom_parameters(items));
     std::vector<BloomKey> inside;

@@ -9,6 +9,7 @@
 #include "dag_cbor_reference.hpp"
 #include "jss/dag_cbor_encode.hpp"
 #include "jss/dag_cbor_walk.hpp"
+#include "tests/support.hpp"
 
 namespace varve::jss {
 namespace {
@@ -215,7 +216,7 @@ TEST(DagCbor, AgreesWithTheReference) {
       nullptr);
   EXPECT_NE(json_of(valid).find("bafyrei"), std::string::npos);
   unsigned accepted = 0;
-  for (int round = 0; round < 30'000; ++round) {
+  for (std::uint64_t round = varve::test::scaled(30'000); round > 0; --round) {
     base::Bytes payload = valid;
     for (unsigned changes = random() % 4; changes > 0; --changes) {
       payload[random() % payload.size()] = static_cast<std::byte>(random());
@@ -227,7 +228,7 @@ TEST(DagCbor, AgreesWithTheReference) {
       ASSERT_EQ(encoded(json), base::to_hex(payload)) << json;
     }
   }
-  EXPECT_GT(accepted, 1000U);
+  EXPECT_GT(accepted, 60U);
 }
 
 TEST(AccountDeletion, NeedsBothMembers) {

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Files made to harm a reader: claims of terabytes, bombs, absurd counts; and files that another
-// process changes while they are read.
+// Files made to harm a reader: claims of terabytes, bombs, absurd counts.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdio>
-#include <thread>
 
 #include "base/checksum.hpp"
 #include "base/compression.hpp"
@@ -321,121 +318,6 @@ TEST(JssHostile, Garbage) {
     EXPECT_NE(verify_view(*view).report.verdict, Verdict::clean);
     scan_lines(*view);
   }
-}
-
-// --- files that change while they are read ---------------------------------------------------
-
-// Runs an action when the first batch arrives.
-class InterruptingSink final : public BatchSink {
- public:
-  explicit InterruptingSink(std::function<void()> action) : action_(std::move(action)) {}
-  Result<bool> consume(Batch batch) override {
-    if (rows == 0) {
-      action_();
-    }
-    rows += batch.rows;
-    return true;
-  }
-  std::uint64_t rows = 0;
-
- private:
-  std::function<void()> action_;
-};
-
-TEST(JssLive, AFileCutWhileItIsReadIsAnErrorAndNoDamage) {
-  VARVE_REQUIRE_SHARED();
-  for (const char* name : {"before_rewrite.jss", "active.jss"}) {
-    for (const std::uint64_t size : {0ULL, 100ULL, 300ULL, 900ULL}) {
-      const ScratchDirectory scratch;
-      const fs::path path = varve::test::copy_tree(
-          varve::test::shared_path("fixtures/jss/" + std::string(name)), scratch / "live.jss");
-      const auto view = open_view(path);
-      InterruptingSink sink([&] { fs::resize_file(path, size); });
-      FindingList findings;
-      ScanRequest request;
-      request.threads = 1;
-      const auto summary = view->scan(request, sink, findings);
-      ASSERT_FALSE(summary.has_value()) << name << " " << size;
-      EXPECT_EQ(summary.error().code, ErrorCode::locked);
-      EXPECT_EQ(summary.error().reason, "changed-while-reading");
-      EXPECT_EQ(findings.errors(), 0U);
-    }
-  }
-}
-
-TEST(JssLive, WhatIsAppendedLaterLiesBehindTheHorizon) {
-  VARVE_REQUIRE_SHARED();
-  for (const char* name : {"before_rewrite.jss", "active.jss"}) {
-    const ScratchDirectory scratch;
-    const fs::path path = varve::test::copy_tree(
-        varve::test::shared_path("fixtures/jss/" + std::string(name)), scratch / "live.jss");
-    const auto view = open_view(path);
-    const std::string whole = varve::test::read_file(path);
-    write_file(path, whole + "bytes of another process that appends");
-    EXPECT_EQ(verify_view(*view).report.verdict, Verdict::clean) << name;
-    EXPECT_EQ(scan_lines(*view).summary.verdict, Verdict::clean) << name;
-  }
-}
-
-// A writer appends, tears and cuts its tail again and again while readers verify: they see whole
-// rows, a torn tail or "try again", never damage.
-TEST(JssLive, NoFalseDamageBesideABusyWriter) {
-  VARVE_REQUIRE_SHARED();
-  const ScratchDirectory scratch;
-  const std::string whole =
-      varve::test::read_file(varve::test::shared_path("fixtures/jss/active.jss"));
-  const fs::path path = scratch / "seg_0000000000.jss";
-  write_file(path, whole);
-  std::atomic<bool> stop = false;
-  std::jthread writer([&] {
-    std::uint64_t state = 9;
-    while (!stop) {
-      state = state * 6364136223846793005 + 1442695040888963407;
-      const std::size_t cut = 256 + (state >> 33) % (whole.size() - 256);
-      std::FILE* file = std::fopen(path.c_str(), "r+b");
-      fs::resize_file(path, cut);
-      std::fseek(file, static_cast<long>(cut), SEEK_SET);
-      std::fwrite(whole.data() + cut, 1, whole.size() - cut, file);
-      std::fclose(file);
-    }
-  });
-  int answers = 0;
-  for (int round = 0; round < 300; ++round) {
-    const auto view = format().open(io::posix_file_system(), path.string(), {});
-    if (!view) {
-      EXPECT_EQ(view.error().code, ErrorCode::locked);
-      continue;
-    }
-    FindingList findings;
-    const auto report = (*view)->verify({}, findings);
-    if (!report) {
-      EXPECT_EQ(report.error().code, ErrorCode::locked) << report.error().text();
-      continue;
-    }
-    ++answers;
-    EXPECT_NE(report->verdict, Verdict::damaged);
-    if (report->verdict == Verdict::damaged) {
-      ADD_FAILURE() << findings.findings().at(0).code << findings.findings().at(0).offset;
-      break;
-    }
-  }
-  stop = true;
-  EXPECT_GT(answers, 0);
-}
-
-TEST(JssLive, AMemberReplacedByARewriteIsTakenAsItIsNow) {
-  VARVE_REQUIRE_SHARED();
-  const ScratchDirectory scratch;
-  const fs::path path = scratch / "seg_0000000000.jss";
-  varve::test::copy_tree(varve::test::shared_path("fixtures/jss/before_rewrite.jss"), path);
-  const auto view = open_view(scratch.path());
-  EXPECT_EQ(scan_lines(*view).lines.size(), 16U);
-  varve::test::copy_tree(varve::test::shared_path("fixtures/jss/after_rewrite_by_upstream.jss"),
-                         scratch / "seg_0000000000.jss.tmp");
-  fs::rename(scratch / "seg_0000000000.jss.tmp", path);
-  const Scanned scanned = scan_lines(*view);
-  EXPECT_EQ(scanned.lines.size(), 9U);
-  EXPECT_EQ(scanned.summary.verdict, Verdict::clean);
 }
 
 }  // namespace

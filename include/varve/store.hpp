@@ -179,6 +179,10 @@ class Appender {
   virtual Result<std::uint64_t> sync() = 0;
   // Writes what is pending without syncing it; gives the number of records written in all.
   virtual Result<std::uint64_t> flush() = 0;
+  // Records taken that wait for the rest of their transaction; sync() leaves them out.
+  virtual std::uint64_t held() const { return 0; }
+  // No more lines come: what is held is whole. Without it close() drops what is held.
+  virtual Result<void> end_of_input() { return {}; }
   virtual Result<void> close() = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "kladde/view.hpp"
+#include "kladde/writing.hpp"
 
 namespace varve::kladde {
 
@@ -70,6 +71,24 @@ class KladdeFormat final : public Format {
   Result<std::unique_ptr<StoreView>> open(io::FileSystem& files, const std::string& path,
                                           const OpenOptions& options) const override {
     return View::open(files, path, options);
+  }
+
+  Result<WriteReport> init(io::FileSystem& files, const std::string& path,
+                           const WriteRequest& request) const override {
+    return init_store(files, path, request);
+  }
+  Result<std::unique_ptr<Appender>> open_appender(io::FileSystem& files, const std::string& path,
+                                                  const WriteRequest& request) const override {
+    return append_to_store(files, path, request);
+  }
+  Result<WriteReport> recover(io::FileSystem& files, const std::string& path,
+                              const WriteRequest& request) const override {
+    return recover_store(files, path, request);
+  }
+  Result<WriteReport> backup(io::FileSystem& files, const std::string& path,
+                             const std::string& target,
+                             const WriteRequest& request) const override {
+    return backup_store(files, path, target, request);
   }
 };
 

@@ -30,16 +30,17 @@ class Feed {
     return pending_ >= (mode_ == SyncMode::each ? 1 : batch_) ? settle() : Result<void>();
   }
 
-  // Makes what is pending durable, or with --sync none hands it to the system.
+  // Makes what is pending durable, or with --sync none hands it to the system. A transaction whose
+  // end has not come waits.
   Result<void> settle() {
-    if (pending_ == 0) {
+    if (pending_ <= appender_.held()) {
       return {};
     }
     if (mode_ == SyncMode::none) {
       VARVE_TRY(appender_.flush());
     } else {
       VARVE_ASSIGN(const std::uint64_t acknowledged, appender_.sync());
-      durable_ = appended_;
+      durable_ = appended();
       if (session_.has("ack")) {
         session_.out().print(
             Json::object().set("acknowledged", acknowledged).text(session_.int64_as_string()) +
@@ -47,11 +48,18 @@ class Feed {
         session_.out().flush();
       }
     }
-    pending_ = 0;
+    pending_ = appender_.held();
     return {};
   }
 
-  std::uint64_t appended() const { return appended_; }
+  // The input has ended as it should.
+  Result<void> finish() {
+    VARVE_TRY(appender_.end_of_input());
+    return settle();
+  }
+
+  // What is in the store, or will be once it is settled.
+  std::uint64_t appended() const { return appended_ - appender_.held(); }
   std::uint64_t durable() const { return durable_; }
 
  private:
@@ -147,7 +155,8 @@ Result<int> append(Session& session, const std::string& path) {
   // A bad line ends the input, but what came before it is kept.
   Result<void> settled;
   if (done || done.error().code == ErrorCode::invalid_argument) {
-    settled = feed.settle();
+    // An interrupted input may have stopped within a transaction.
+    settled = done && SignalGuard::pending() == 0 ? feed.finish() : feed.settle();
     if (settled) {
       settled = appender->close();
     }

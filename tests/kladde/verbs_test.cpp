@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The writing verbs of the built program: init, append, recover, backup; copies by cat --full.
+#include <gmock/gmock.h>
+
+#include "tests/kladde/helpers.hpp"
+
+namespace varve::kladde::test {
+namespace {
+
+using testing::HasSubstr;
+using varve::test::run_tool;
+using varve::test::RunOptions;
+using varve::test::RunResult;
+using varve::test::ScratchDirectory;
+
+class Verbs : public ::testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return (scratch_ / name).string(); }
+  std::string fixture(const std::string& name) const {
+    return varve::test::copy_tree(fixture_path(name), scratch_ / (name + ".kladde")).string();
+  }
+  static RunResult run(std::vector<std::string> arguments, const std::string& input = {}) {
+    RunOptions options;
+    options.input = input;
+    return run_tool(std::move(arguments), options);
+  }
+  static std::string out(std::vector<std::string> arguments) {
+    const RunResult result = run(std::move(arguments));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  }
+  ScratchDirectory scratch_;
+};
+
+TEST_F(Verbs, InitMakesAnEmptyStore) {
+  EXPECT_EQ(run({"init", "--format", "kladde", path("s")}).exit_code, 0);
+  EXPECT_EQ(std::filesystem::file_size(path("s")), 2 * k_page_bytes);
+  EXPECT_EQ(out({"state", path("s")}), "");
+  EXPECT_EQ(run({"init", "--format", "kladde", path("s")}).exit_code, 73);
+  EXPECT_EQ(run({"verify", path("s")}).exit_code, 0);
+}
+
+TEST_F(Verbs, CatFullIntoAppendCopiesTheStore) {
+  VARVE_REQUIRE_SHARED();
+  for (const std::string name : {"03-consolidator-state", "04-journal-all-records", "07-reuse",
+                                 "09-table-leaves", "18-vector"}) {
+    SCOPED_TRACE(name);
+    const std::string source = fixture(name);
+    const std::string copy = path(name + "-copy");
+    out({"init", "--format", "kladde", copy});
+    const RunResult appended = run({"append", "--ack", copy}, out({"cat", "--full", source}));
+    EXPECT_EQ(appended.exit_code, 0) << appended.err;
+    EXPECT_THAT(appended.err, HasSubstr("all durable"));
+    EXPECT_EQ(out({"state", copy}), out({"state", source}));
+    const auto header = [&](const std::string& store) {
+      const std::string text = out({"cat", "--full", store});
+      return text.substr(0, text.find('\n'));
+    };
+    EXPECT_EQ(header(copy), header(source));
+    EXPECT_EQ(out({"cat", copy}), "");  // folded when it closed
+  }
+}
+
+TEST_F(Verbs, AppendKeepsTransactionsWhole) {
+  out({"init", "--format", "kladde", path("s")});
+  const std::string two = R"({"txn":0,"op":"write","id":1,"offset":0,"bytes":{"$bytes":"YWJj"}})"
+                          "\n"
+                          R"({"txn":0,"op":"splice","id":1,"offset":1,"old_len":1,"hex":"5859"})"
+                          "\n"
+                          R"({"op":"resize","id":2,"size":3})"
+                          "\n";
+  const RunResult done = run({"append", "--sync", "each", "--ack", path("s")}, two);
+  // The third line ends the first transaction and is one of its own.
+  EXPECT_EQ(done.out, "{\"acknowledged\":3}\n");
+  EXPECT_EQ(out({"state", path("s")}),
+            "{\"id\":1,\"size\":4,\"bytes\":{\"$bytes\":\"YVhZYw\"}}\n"
+            "{\"id\":2,\"size\":3,\"bytes\":{\"$bytes\":\"AAAA\"}}\n");
+  // A bad line in a transaction takes the whole transaction with it.
+  const RunResult bad = run({"append", path("s")}, R"({"txn":5,"op":"free","id":1})"
+                                                   "\n"
+                                                   R"({"txn":5,"op":"fly","id":1})"
+                                                   "\n");
+  EXPECT_EQ(bad.exit_code, 64);
+  EXPECT_THAT(bad.err, HasSubstr("line 2"));
+  EXPECT_THAT(out({"state", path("s")}), HasSubstr("{\"id\":1,"));
+}
+
+TEST_F(Verbs, RecoverFoldsTheJournal) {
+  VARVE_REQUIRE_SHARED();
+  const std::string store = fixture("04-journal-all-records");
+  const std::string state = out({"state", store});
+  const std::string before = varve::test::tree_snapshot(store);
+  EXPECT_THAT(out({"recover", "--dry-run", store}), HasSubstr("fold the journal into epoch 2"));
+  EXPECT_EQ(varve::test::tree_snapshot(store), before);
+  EXPECT_THAT(out({"recover", store}), HasSubstr("wrote"));
+  EXPECT_EQ(out({"state", store}), state);
+  EXPECT_EQ(out({"cat", store}), "");
+  EXPECT_THAT(out({"recover", store}), HasSubstr("nothing needed writing"));
+  EXPECT_EQ(run({"recover", fixture("edge/b13-data-page-bit")}).exit_code, 2);
+}
+
+TEST_F(Verbs, BackupCopiesAStoreWithItsJournal) {
+  VARVE_REQUIRE_SHARED();
+  const std::string store = fixture("16-runs");
+  out({"backup", store, "-o", path("copy")});
+  EXPECT_EQ(varve::test::read_file(scratch_ / "copy/16-runs.kladde"),
+            varve::test::read_file(store));
+  EXPECT_EQ(out({"state", path("copy")}), out({"state", store}));
+}
+
+TEST_F(Verbs, ReadingVerbsChangeNothing) {
+  VARVE_REQUIRE_SHARED();
+  const std::string store = fixture("15-journal-hole");
+  const std::string before = varve::test::tree_snapshot(store);
+  EXPECT_EQ(run({"verify", store}).exit_code, 1);
+  EXPECT_EQ(run({"cat", "--full", store}).exit_code, 1);
+  EXPECT_EQ(run({"state", store}).exit_code, 1);
+  for (const char* verb : {"info", "explain", "stats"}) {
+    EXPECT_EQ(run({verb, store}).exit_code, 0) << verb;
+  }
+  EXPECT_EQ(run({"get", store, "1"}).exit_code, 0);
+  EXPECT_EQ(varve::test::tree_snapshot(store), before);
+}
+
+}  // namespace
+}  // namespace varve::kladde::test

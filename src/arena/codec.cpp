@@ -107,6 +107,17 @@ std::optional<Fault> check_data(const FrameHeader& header, base::ByteSpan data, 
   return std::nullopt;
 }
 
+namespace {
+
+void encode_header(const FrameHeader& header, std::byte* to) {
+  base::store_le(to + k_crc32_offset, header.crc32);
+  base::store_le(to + k_raw_len_offset, header.raw_len);
+  base::store_le(to + k_comp_len_offset, header.comp_len);
+  base::store_le(to + k_seq_offset, header.seq);
+}
+
+}  // namespace
+
 FrameHeader append_frame(base::ByteSpan payload, std::uint32_t seq, base::Bytes& out) {
   assert(!payload.empty() && payload.size() <= k_max_payload_bytes);
   const std::size_t at = out.size();
@@ -121,12 +132,16 @@ FrameHeader append_frame(base::ByteSpan payload, std::uint32_t seq, base::Bytes&
 
   const FrameHeader header{base::crc32(payload), static_cast<std::uint32_t>(payload.size()),
                            static_cast<std::uint32_t>(stored), seq};
-  std::byte* to = out.data() + at;
-  base::store_le(to + k_crc32_offset, header.crc32);
-  base::store_le(to + k_raw_len_offset, header.raw_len);
-  base::store_le(to + k_comp_len_offset, header.comp_len);
-  base::store_le(to + k_seq_offset, header.seq);
+  encode_header(header, out.data() + at);
   return header;
+}
+
+void append_stored_frame(const FrameHeader& header, base::ByteSpan data, base::Bytes& out) {
+  assert(data.size() == header.comp_len);
+  const std::size_t at = out.size();
+  out.resize(at + k_header_bytes);
+  encode_header(header, out.data() + at);
+  out.insert(out.end(), data.begin(), data.end());
 }
 
 void append_marker(base::Bytes& out) {

@@ -56,6 +56,8 @@ std::optional<Fault> check_data(const FrameHeader& header, base::ByteSpan data, 
 // Appends the frame of a payload of 1..=k_max_payload_bytes bytes: the LZ4 block if it is strictly
 // shorter, else the payload itself. Gives the header.
 FrameHeader append_frame(base::ByteSpan payload, std::uint32_t seq, base::Bytes& out);
+// Appends a frame that is copied as it is stored.
+void append_stored_frame(const FrameHeader& header, base::ByteSpan data, base::Bytes& out);
 // Appends the 16 bytes of the end marker.
 void append_marker(base::Bytes& out);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Writing jss archives: append, seal, recover, compact, patch. For readers see store.hpp.
+// Writing jss archives: append and seal. For rewriting see jss_compact.hpp, for readers store.hpp.
 //
 // A store is one segment file, or a directory of them named seg_<ten digits of base 36>.jss of
 // which at most the last one is active, that is, being appended to (spec sections 13 to 16).

@@ -90,6 +90,33 @@ Result<void> Archive::add_member(std::string name, std::string label,
   return {};
 }
 
+std::optional<Error> Archive::overlap() const {
+  const Member* last = nullptr;
+  for (const Member& member : members_) {
+    const Header& header = member.head.header;
+    if (member.head.state != SegmentState::sealed || header.event_count == 0) {
+      continue;
+    }
+    if (last != nullptr && header.min_seq <= last->head.header.max_seq) {
+      Error error;
+      error.code = ErrorCode::damaged;
+      error.path = member.name;
+      error.reason = "segment-overlap";
+      error.message = "the segment begins at or below the last seq of " + last->label;
+      error.expected = Number::decimal(last->head.header.max_seq);
+      error.actual = Number::decimal(header.min_seq);
+      return error;
+    }
+    last = &member;
+  }
+  return std::nullopt;
+}
+
+void Archive::forget_active() {
+  std::erase_if(members_,
+                [](const Member& member) { return member.head.state == SegmentState::active; });
+}
+
 Result<std::shared_ptr<OpenSegment>> Archive::open_file(std::size_t index) {
   Member& member = members_[index];
   std::unique_ptr<io::File> file;

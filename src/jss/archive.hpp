@@ -52,6 +52,12 @@ class Archive {
   // Oddities of the directory: leftover temporary files, entries that are no regular files.
   const std::vector<Finding>& notes() const { return notes_; }
 
+  // The error of a sealed segment that does not begin above the rows of those before it (section
+  // 15), by the headers; nullopt if they ascend.
+  std::optional<Error> overlap() const;
+  // Forgets the members that are not sealed: what a compaction does not look at.
+  void forget_active();
+
   // Opens a member's file with the horizon fixed at first sight. If a rewrite has put another file
   // in its place meanwhile, that one is taken, with its own header and size.
   Result<std::shared_ptr<OpenSegment>> open_file(std::size_t member);

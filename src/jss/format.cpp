@@ -6,28 +6,50 @@
 
 #include "jss/names.hpp"
 #include "jss/view.hpp"
+#include "jss/writing.hpp"
 
 namespace varve::jss {
 
 namespace {
 
 constexpr FilterSpec k_filters[] = {
-    {"did", "DID", "only rows of this account", true, "cat export plan follow sql", {}},
+    {"did", "DID", "only rows of this account", true, "cat state export plan follow sql", {}},
     {"collection",
      "NSID",
      "only commits of this collection; NSID.* takes a prefix; markers pass",
      true,
-     "cat export plan follow sql",
+     "cat state export plan follow sql",
      {}},
     {"kind", "KIND",
      "only rows of this kind; commit stands for create, update, delete and "
      "create_resync",
-     true, "cat export plan follow sql",
+     true, "cat state export plan follow sql",
      "commit create update delete create_resync identity account sync"},
 };
 
 constexpr OptionSpec k_options[] = {
     {"as", "FORM", "print rows as the public streams do", "cat follow", "v1 v2"},
+    {"block-rows", "N", "rows of a block, 1 to 262144 (default 4096)", "append", {}},
+    {"rotation-bytes",
+     "N",
+     "bytes of frames after which an archive's segment is sealed and the next one begun (default "
+     "268435456)",
+     "append",
+     {}},
+    {"max-entries", "N", "entries of a page at most; 0: no limit (default 100000)", "plan", {}},
+    {"whole-segment-share",
+     "X",
+     "name a whole segment if this share of its blocks is wanted (default 0.75)",
+     "plan",
+     {}},
+    {"full", "", "fold the whole archive, whatever the last pass has noted", "compact", {}},
+    {"watermark", "N", "fold only what is above this seq", "compact", {}},
+    {"max-tombstones",
+     "N",
+     "that a pass holds in memory at a time (default 4194304)",
+     "compact",
+     {}},
+    {"next-seq", "N", "the least number that the next row may get", "append", {}},
 };
 
 // True if the file begins with the magic. Files that cannot be read answer no.
@@ -95,6 +117,32 @@ class JssFormat final : public Format {
                                           const OpenOptions& options) const override {
     VARVE_ASSIGN(auto archive, Archive::open(files, path));
     return std::make_unique<View>(std::move(archive), options);
+  }
+
+  Result<WriteReport> init(io::FileSystem& files, const std::string& path,
+                           const WriteRequest& request) const override {
+    return init_store(files, path, request);
+  }
+  Result<std::unique_ptr<Appender>> open_appender(io::FileSystem& files, const std::string& path,
+                                                  const WriteRequest& request) const override {
+    return open_store_appender(files, path, request);
+  }
+  Result<WriteReport> seal(io::FileSystem& files, const std::string& path,
+                           const WriteRequest& request) const override {
+    return seal_store(files, path, request);
+  }
+  Result<WriteReport> recover(io::FileSystem& files, const std::string& path,
+                              const WriteRequest& request) const override {
+    return recover_store(files, path, request);
+  }
+  Result<WriteReport> compact(io::FileSystem& files, const std::string& path,
+                              const WriteRequest& request) const override {
+    return compact_store(files, path, request);
+  }
+  Result<WriteReport> backup(io::FileSystem& files, const std::string& path,
+                             const std::string& target,
+                             const WriteRequest& request) const override {
+    return backup_store(files, path, target, request);
   }
 };
 

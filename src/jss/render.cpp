@@ -5,14 +5,12 @@
 #include <string>
 #include <string_view>
 
-#include "base/checksum.hpp"
 #include "base/json_writer.hpp"
-#include "base/text_coding.hpp"
-#include "jss/cid.hpp"
-#include "jss/dag_cbor.hpp"
 #include "jss/json_text.hpp"
 #include "jss/log_schema.hpp"
+#include "jss/render_payload.hpp"
 #include "jss/render_streams.hpp"
+#include "jss/state.hpp"
 #include "jss/view.hpp"
 
 namespace varve::jss {
@@ -47,7 +45,7 @@ class LineWriter {
   void write(std::size_t row) {
     const base::ByteSpan payload = base::as_bytes(text(k_log_payload, row));
     write_fields(row);
-    write_payload(kind_of(row), payload);
+    append_payload_members(out_, is_materialization(kind_of(row)), payload, options_.payload);
     out_ += at_;
     base::append_integer(out_, number<std::uint32_t>(k_log_at_row, row));
     out_ += "}}\n";
@@ -137,61 +135,6 @@ class LineWriter {
     }
   }
 
-  // `cid`, and the payload in the form asked for.
-  void write_payload(std::uint8_t kind, base::ByteSpan payload) {
-    const bool wants_cid = is_materialization(kind) && !payload.empty();
-    if (options_.payload == PayloadForm::json) {
-      write_record(wants_cid, payload);
-      return;
-    }
-    out_ += ",\"cid\":";
-    if (wants_cid && !check_dag_cbor(payload)) {
-      out_ += '"';
-      append_record_cid(out_, payload);
-      out_ += '"';
-    } else {
-      out_ += "null";
-    }
-    switch (options_.payload) {
-      case PayloadForm::base64:
-        out_ += ",\"payload\":";
-        base::append_json_bytes(out_, payload);
-        break;
-      case PayloadForm::hex:
-        out_ += ",\"hex\":\"";
-        base::append_hex(out_, payload);
-        out_ += '"';
-        break;
-      case PayloadForm::sha256:
-        out_ += ",\"sha256\":\"";
-        base::append_hex(out_, base::sha256(payload));
-        out_ += '"';
-        break;
-      default:
-        break;
-    }
-  }
-
-  void write_record(bool wants_cid, base::ByteSpan payload) {
-    if (payload.empty()) {
-      out_ += ",\"cid\":null,\"record\":null";
-      return;
-    }
-    const std::size_t before = out_.size();
-    if (wants_cid) {
-      out_ += ",\"cid\":\"";
-      append_record_cid(out_, payload);
-      out_ += "\",\"record\":";
-    } else {
-      out_ += ",\"cid\":null,\"record\":";
-    }
-    if (append_dag_cbor_json(out_, payload)) {
-      out_.resize(before);
-      out_ += ",\"cid\":null,\"record\":null,\"payload\":";
-      base::append_json_bytes(out_, payload);
-    }
-  }
-
   const std::vector<Column>& c_;
   const RenderOptions& options_;
   std::string& out_;
@@ -202,7 +145,11 @@ class LineWriter {
 
 void View::render(Face face, const Batch& batch, const RenderOptions& options,
                   std::string& out) const {
-  if (face != Face::log || batch.rows == 0) {
+  if (face == Face::state) {
+    render_state(batch, options, out);
+    return;
+  }
+  if (batch.rows == 0) {
     return;
   }
   LineWriter writer(batch, options, out);

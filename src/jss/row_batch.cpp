@@ -235,14 +235,10 @@ bool select_rows(const RowQuery& query, BatchMemory& memory) {
   }
   memory.selection.clear();
   for (std::uint32_t row = 0; row < c.rows; ++row) {
-    if ((query.seq_first && c.seq[row] < *query.seq_first) ||
-        (query.seq_last && c.seq[row] > *query.seq_last) ||
-        (query.since_us && c.witnessed_at[row] < *query.since_us) ||
-        (query.until_us && c.witnessed_at[row] >= *query.until_us) ||
-        !query.filter.wants(c.kind[row], c.did.at(row), c.collection.at(row))) {
-      continue;
+    if (query.wants(c.seq[row], c.witnessed_at[row], c.kind[row], c.did.at(row),
+                    c.collection.at(row))) {
+      memory.selection.push_back(row);
     }
-    memory.selection.push_back(row);
   }
   return memory.selection.size() != c.rows;
 }

@@ -238,8 +238,7 @@ class LogScan {
 
 Result<ScanSummary> View::scan(const ScanRequest& request, BatchSink& sink, FindingSink& findings) {
   if (request.face != Face::log) {
-    return fail(ErrorCode::unsupported, "not_offered", "this format does not offer `state`",
-                archive_->path());
+    return scan_state(request, sink, findings);
   }
   VARVE_ASSIGN(const RowQuery query, RowQuery::compile(request.predicate));
   VARVE_ASSIGN(const Projection projection, make_projection(request.columns));

@@ -22,6 +22,12 @@ struct RowQuery {
 
   // ErrorCode::invalid_argument if a term is unknown or its value is not valid.
   static Result<RowQuery> compile(const Predicate& predicate);
+  bool wants(std::uint64_t seq, std::int64_t witnessed_at, std::uint8_t kind, std::string_view did,
+             std::string_view collection) const {
+    return !(seq_first && seq < *seq_first) && !(seq_last && seq > *seq_last) &&
+           !(since_us && witnessed_at < *since_us) && !(until_us && witnessed_at >= *until_us) &&
+           filter.wants(kind, did, collection);
+  }
   bool takes_all() const {
     return filter.empty() && !seq_first && !seq_last && !since_us && !until_us;
   }

@@ -30,10 +30,14 @@ class View final : public StoreView {
   Result<ScanSummary> explain(const ExplainRequest& request, ExplainSink& sink,
                               FindingSink& findings) override;
   Result<StatsReport> stats(FindingSink& findings) override;
+  Result<Json> snapshot_plan(const ScanRequest& request, std::string_view body) override;
 
   const Archive& archive() const { return *archive_; }
 
  private:
+  Result<ScanSummary> scan_state(const ScanRequest& request, BatchSink& sink,
+                                 FindingSink& findings);
+
   std::unique_ptr<Archive> archive_;
   OpenOptions options_;
 };

@@ -42,10 +42,10 @@ class LineAppender final : public Appender {
 
 }  // namespace
 
-Result<std::uint64_t> number_option(const WriteRequest& request, const std::string& name,
-                                    std::uint64_t fallback) {
-  const auto found = request.options.find(name);
-  if (found == request.options.end()) {
+Result<std::uint64_t> number_option(const std::map<std::string, std::string>& options,
+                                    const std::string& name, std::uint64_t fallback) {
+  const auto found = options.find(name);
+  if (found == options.end()) {
     return fallback;
   }
   const std::string& text = found->second;
@@ -60,14 +60,15 @@ Result<std::uint64_t> number_option(const WriteRequest& request, const std::stri
 Result<WriterOptions> writer_options(const WriteRequest& request) {
   WriterOptions options;
   options.threads = request.threads;
-  VARVE_ASSIGN(const std::uint64_t rows, number_option(request, "block-rows", options.block_rows));
+  VARVE_ASSIGN(const std::uint64_t rows,
+               number_option(request.options, "block-rows", options.block_rows));
   if (rows == 0 || rows > k_max_block_rows) {
     return fail(ErrorCode::invalid_argument, "block-rows", "a block holds 1 to 262144 rows");
   }
   options.block_rows = static_cast<std::uint32_t>(rows);
   VARVE_ASSIGN(options.rotation_bytes,
-               number_option(request, "rotation-bytes", options.rotation_bytes));
-  VARVE_ASSIGN(options.next_seq, number_option(request, "next-seq", options.next_seq));
+               number_option(request.options, "rotation-bytes", options.rotation_bytes));
+  VARVE_ASSIGN(options.next_seq, number_option(request.options, "next-seq", options.next_seq));
   return options;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The writing verbs over a store of this format, as the registration table offers them. Their
-// options, by name: block-rows, rotation-bytes, next-seq (append, seal); see k_writing_options.
+// options, by name: block-rows, rotation-bytes, next-seq (append); see format.cpp.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -15,8 +16,8 @@ namespace varve::jss {
 // The writer's options in a request; ErrorCode::invalid_argument for a value that is none.
 Result<WriterOptions> writer_options(const WriteRequest& request);
 // An option that is a number; `fallback` where it is absent.
-Result<std::uint64_t> number_option(const WriteRequest& request, const std::string& name,
-                                    std::uint64_t fallback);
+Result<std::uint64_t> number_option(const std::map<std::string, std::string>& options,
+                                    const std::string& name, std::uint64_t fallback);
 
 Result<WriteReport> init_store(io::FileSystem& files, const std::string& path,
                                const WriteRequest& request);
@@ -29,5 +30,13 @@ Result<WriteReport> seal_store(io::FileSystem& files, const std::string& path,
 // Section 14.2 on each active segment, and the removal of leftover temporary files.
 Result<WriteReport> recover_store(io::FileSystem& files, const std::string& path,
                                   const WriteRequest& request);
+
+// Seals the active segment unless a writer has it, then makes one compaction pass (section 14.3).
+Result<WriteReport> compact_store(io::FileSystem& files, const std::string& path,
+                                  const WriteRequest& request);
+// A consistent copy in the new directory `target`, with a catalogue. Sealed segments whole, of an
+// active one what its frames prove; begun again if a compaction replaces a segment meanwhile.
+Result<WriteReport> backup_store(io::FileSystem& files, const std::string& path,
+                                 const std::string& target, const WriteRequest& request);
 
 }  // namespace varve::jss

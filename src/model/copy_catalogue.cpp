@@ -122,11 +122,10 @@ class Staging {
   std::vector<std::pair<io::Directory*, std::string>> files_;
 };
 
-// Copies the data of [0, length); `hash` sees holes as the zeros they read as.
-Result<void> copy_data(const io::File& from, io::File& to, std::uint64_t length,
+// Copies the data of [at, length); `hash` sees holes as the zeros they read as.
+Result<void> copy_data(const io::File& from, io::File& to, std::uint64_t at, std::uint64_t length,
                        base::Sha256Stream& hash, std::span<std::byte> buffer) {
   const std::vector<std::byte> zeros(k_piece_bytes);
-  std::uint64_t at = 0;
   while (at < length) {
     VARVE_ASSIGN(const auto next, from.next_data(at));
     const std::uint64_t data = std::min(next.value_or(length), length);
@@ -169,7 +168,12 @@ Result<std::string> copy_member(io::FileSystem& files, const CopyRequest& reques
     if (now.size_bytes < member.length) {
       return changed(*from, "the file became shorter while it was copied");
     }
-    VARVE_TRY(copy_data(*from, to, member.length, hash, buffer));
+    const std::string_view head = member.head ? std::string_view(*member.head) : "";
+    if (!head.empty()) {
+      hash.update(base::as_bytes(head));
+      VARVE_TRY(to.write_at(base::as_bytes(head), 0));
+    }
+    VARVE_TRY(copy_data(*from, to, head.size(), member.length, hash, buffer));
   }
   VARVE_TRY(to.sync());
   return base::to_hex(hash.digest());

@@ -34,6 +34,9 @@ struct CopyMember {
   std::optional<std::string> content;
   // If set: the file must still be this object, else ErrorCode::locked, reason "changed".
   std::optional<io::FileIdentity> identity;
+  // If set: these bytes take the place of the file's first ones, which its owner may be changing.
+  // Not longer than `length`.
+  std::optional<std::string> head = {};
 };
 
 struct CopyRequest {

@@ -64,6 +64,36 @@ inline Scanned scan_lines(StoreView& view, const ScanRequest& request = {},
   return {std::move(sink.lines), findings.findings(), *summary};
 }
 
+// Calls `take` with each line of a store's log, in order, holding no more than a batch.
+template <class Take>
+Scanned for_each_line(StoreView& view, Take take) {
+  class Sink final : public BatchSink {
+   public:
+    Sink(const StoreView& view, Take& take) : view_(view), take_(take) {}
+    Result<bool> consume(Batch batch) override {
+      text_.clear();
+      view_.render(Face::log, batch, {}, text_);
+      for (std::size_t at = 0; at < text_.size();) {
+        const std::size_t end = text_.find('\n', at);
+        take_(std::string_view(text_).substr(at, end - at));
+        at = end + 1;
+      }
+      return true;
+    }
+
+   private:
+    const StoreView& view_;
+    Take& take_;
+    std::string text_;
+  } sink(view, take);
+  FindingList findings;
+  const auto summary = view.scan({}, sink, findings);
+  if (!summary) {
+    throw std::runtime_error(summary.error().text());
+  }
+  return {{}, findings.findings(), *summary};
+}
+
 struct Verified {
   VerifyReport report;
   std::vector<Finding> findings;

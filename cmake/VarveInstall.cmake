@@ -23,6 +23,8 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/varve-config-version.cma
 install(FILES "${PROJECT_BINARY_DIR}/varve-config.cmake"
               "${PROJECT_BINARY_DIR}/varve-config-version.cmake"
         DESTINATION "${varve_config_dir}" COMPONENT Development)
+# From the .pc file's own folder, so that the tree may be installed or moved anywhere.
+file(RELATIVE_PATH varve_pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/varve.pc.in" "${PROJECT_BINARY_DIR}/varve.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/varve.pc"
         DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT Development)

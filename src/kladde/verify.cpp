@@ -38,7 +38,9 @@ void note_slots(const World& world, FindingSink& findings) {
   if (slot.valid() || all_zero(world.slots.bytes[other])) {
     return;
   }
-  Finding finding = aside(Severity::note, word::other_slot, other * k_page_bytes,
+  // A warning: the damage may be to the newer header, and the other one then tells of an older
+  // state.
+  Finding finding = aside(Severity::warning, word::other_slot, other * k_page_bytes,
                           "slot " + std::to_string(other) +
                               ", which does not govern, is invalid: " + to_text(slot.status));
   finding.unit = "header";

@@ -74,6 +74,9 @@ Result<Examination> examine(const Snapshot& snapshot, const ExamineRequest& requ
   VARVE_ASSIGN(LogPassResult walked,
                run_log_pass(*snapshot.segments_directory, out.segments, options));
   out.totals = walked.totals;
+  if (snapshot.v2 && request.policy == Policy::report) {
+    check_base_coordinates(snapshot, out.segments, refuse);
+  }
   if (!request.replay) {
     return out;
   }

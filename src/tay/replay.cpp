@@ -47,6 +47,11 @@ class Replay {
     if (error_) {
       return std::unexpected(std::move(*error_));
     }
+    if (v2_judge_) {
+      if (auto refusal = v2_judge_->finish()) {
+        hand_on(std::move(*refusal));
+      }
+    }
     return std::move(refusals_);
   }
 

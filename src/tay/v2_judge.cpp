@@ -32,9 +32,8 @@ std::optional<Refusal> V2Judge::judge(const RecordHeader& header, std::uint64_t 
                             known ? "unsupported_payload_schema" : "unknown_event_type",
                             "the record has a type or schema that this build does not know");
   }
-  if (!base && !base_done_) {
-    base_done_ = true;
-    if (auto refusal = check_base()) {
+  if (!base) {
+    if (auto refusal = finish()) {
       return refusal;
     }
   }
@@ -44,6 +43,10 @@ std::optional<Refusal> V2Judge::judge(const RecordHeader& header, std::uint64_t 
                     "base segments hold snapshots, tail segments mutations, and nothing else");
   }
   return base ? snapshot(offset, payload, segment) : mutation(offset, payload, segment);
+}
+
+std::optional<Refusal> V2Judge::finish() {
+  return std::exchange(base_done_, true) ? std::nullopt : check_base();
 }
 
 std::optional<Refusal> V2Judge::snapshot(std::uint64_t offset, ByteSpan payload,

@@ -22,6 +22,8 @@ class V2Judge {
   std::optional<Refusal> judge(const RecordHeader& header, std::uint64_t offset, ByteSpan payload,
                                std::uint32_t segment);
   void gap() { certain_ = false; }
+  // Behind the last record: what only the whole base can show, if no tail record called for it.
+  std::optional<Refusal> finish();
 
  private:
   std::optional<Refusal> snapshot(std::uint64_t offset, ByteSpan payload, std::uint32_t segment);

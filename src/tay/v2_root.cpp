@@ -241,6 +241,28 @@ Result<void> check_base_digests(const Snapshot& snapshot,
   return {};
 }
 
+void check_base_coordinates(const Snapshot& snapshot, const std::vector<Segment>& walked,
+                            const std::function<void(Refusal)>& refuse) {
+  for (const BaseSegment& base : snapshot.v2->manifest.base_segments) {
+    const auto found = std::ranges::find(walked, base.id, &Segment::id);
+    if (found == walked.end() || found->hurt || !found->header) {
+      continue;  // said already
+    }
+    const bool same_first = found->header->first_sequence == base.first_sequence;
+    if (same_first && found->last_sequence == base.last_sequence) {
+      continue;
+    }
+    Refusal refusal =
+        epoch_refusal("base_segment_sequences", snapshot.segments_prefix + found->name,
+                      "a base segment does not hold the sequences that the manifest names");
+    refusal.segment_id = base.id;
+    refusal.expected = Number::decimal(same_first ? base.last_sequence : base.first_sequence);
+    refusal.actual =
+        Number::decimal(same_first ? found->last_sequence : found->header->first_sequence);
+    refuse(std::move(refusal));
+  }
+}
+
 void add_v2_detail(const Snapshot& snapshot, Json& detail) {
   if (!snapshot.v2) {
     return;

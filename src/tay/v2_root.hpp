@@ -66,6 +66,10 @@ Result<void> open_epoch(Snapshot& snapshot);
 Result<void> check_base_digests(const Snapshot& snapshot,
                                 const std::function<void(Refusal)>& refuse);
 
+// Compares the sequences of the base segments, once they were walked, with the manifest's.
+void check_base_coordinates(const Snapshot& snapshot, const std::vector<Segment>& walked,
+                            const std::function<void(Refusal)>& refuse);
+
 // Adds the fields of CURRENT and MANIFEST to `info`'s detail.
 void add_v2_detail(const Snapshot& snapshot, Json& detail);
 

@@ -120,6 +120,31 @@ std::pair<RopePool::Root, RopePool::Root> RopePool::split(Root root, std::uint32
   return {first, join_around(0, tail, right)};
 }
 
+bool RopePool::replace_piece(Root root, std::uint32_t offset, Root fresh) {
+  if (nodes_[fresh].height != 1) {
+    return false;
+  }
+  while (root != 0) {
+    Node& node = nodes_[root];
+    const std::uint32_t begin = nodes_[node.left].total;
+    const std::uint32_t end = begin + node.piece.length;
+    if (offset < begin) {
+      root = node.left;
+    } else if (offset >= end) {
+      offset -= end;
+      root = node.right;
+    } else {
+      if (offset != begin || nodes_[fresh].total != node.piece.length) {
+        return false;
+      }
+      node.piece = nodes_[fresh].piece;
+      release(fresh);
+      return true;
+    }
+  }
+  return false;
+}
+
 void RopePool::release(Root root) {
   if (root == 0) {
     return;
@@ -136,7 +161,8 @@ RopePool::Root RopePool::clone(Root root) {
   }
   const Root left = clone(nodes_[root].left);
   const Root right = clone(nodes_[root].right);
-  const Root copy = make(nodes_[root].piece);
+  const Root copy = make(Piece(nodes_[root].piece));  // a copy: making may move the nodes
+  ++cloned_;
   return connect(left, copy, right);
 }
 
@@ -144,6 +170,7 @@ void RopePool::clear() {
   nodes_.resize(1);
   unused_.clear();
   used_ = 0;
+  cloned_ = 0;
 }
 
 }  // namespace varve::kladde

@@ -45,10 +45,15 @@ class RopePool {
   Root join(Root left, Root right);
   // The first `at` bytes and the rest.
   std::pair<Root, Root> split(Root root, std::uint32_t at);
+  // Where `fresh` is one piece, and one of just that length begins at `offset`: puts it there in
+  // place, and consumes it. Else does nothing.
+  bool replace_piece(Root root, std::uint32_t offset, Root fresh);
   void release(Root root);
   Root clone(Root root);
   // Nodes in use.
   std::size_t nodes() const { return used_; }
+  // Nodes that clone() has made so far: the only work that is not in proportion to the calls.
+  std::uint64_t cloned() const { return cloned_; }
   // Forgets every rope.
   void clear();
 
@@ -81,6 +86,7 @@ class RopePool {
   std::vector<Node> nodes_;  // [0] stands for the empty rope
   std::vector<Root> unused_;
   std::size_t used_ = 0;
+  std::uint64_t cloned_ = 0;
 };
 
 template <class F>

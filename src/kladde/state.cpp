@@ -7,6 +7,8 @@ namespace varve::kladde {
 
 namespace {
 
+constexpr std::size_t k_copies_a_piece = 16;  // bounds the time that hostile copies can take
+
 Piece zeros(std::uint64_t length) {
   return {PieceKind::zero, 0, static_cast<std::uint32_t>(length), 0};
 }
@@ -76,7 +78,10 @@ void State::grow(Touched& touched, std::uint64_t end) {
 State::Root State::payload_rope(const Record& record, std::span<const Extent> extents) {
   Root rope = 0;
   const std::uint64_t end = std::uint64_t{record.payload_position} + record.length;
-  for (std::size_t i = 0; i < extents.size(); ++i) {
+  const auto behind =
+      std::ranges::upper_bound(extents, record.payload_position, {}, &Extent::position);
+  for (auto i = static_cast<std::size_t>(behind - extents.begin()) - (extents.empty() ? 0 : 1);
+       i < extents.size() && extents[i].position < end; ++i) {
     const std::uint64_t extent_end = i + 1 < extents.size() ? extents[i + 1].position : UINT64_MAX;
     const std::uint64_t from =
         std::max<std::uint64_t>(record.payload_position, extents[i].position);
@@ -110,6 +115,19 @@ void State::overwrite(Root& rope, std::uint32_t offset, std::uint32_t length, Ro
   const auto [old, right] = pool_.split(rest, length);
   pool_.release(old);
   rope = pool_.join(left, pool_.join(fresh, right));
+}
+
+// What journals hold most: the same range again, or bytes at the end, needs no tree to be cut.
+void State::write(const Record& record, std::span<const Extent> extents) {
+  Touched& touched = touch(record.id);
+  const Root bytes = payload_rope(record, extents);
+  if (record.offset >= pool_.length(touched.rope)) {
+    grow(touched, record.offset);
+    touched.rope = pool_.join(touched.rope, bytes);
+  } else if (!pool_.replace_piece(touched.rope, record.offset, bytes)) {
+    grow(touched, std::uint64_t{record.offset} + record.length);
+    overwrite(touched.rope, record.offset, record.length, bytes);
+  }
 }
 
 std::expected<void, Fault> State::splice(const Record& record, std::span<const Extent> extents) {
@@ -176,12 +194,9 @@ std::expected<void, Fault> State::apply(const Record& record, std::span<const Ex
       }
       break;
     }
-    case RecordKind::write: {
-      Touched& touched = touch(record.id);
-      grow(touched, std::uint64_t{record.offset} + record.length);
-      overwrite(touched.rope, record.offset, record.length, payload_rope(record, extents));
+    case RecordKind::write:
+      write(record, extents);
       break;
-    }
     case RecordKind::splice:
       if (auto done = splice(record, extents); !done) {
         return done;
@@ -192,7 +207,7 @@ std::expected<void, Fault> State::apply(const Record& record, std::span<const Ex
       transfer(record);
       break;
   }
-  if (pool_.nodes() > max_pieces_) {
+  if (pool_.nodes() > max_pieces_ || pool_.cloned() / k_copies_a_piece > max_pieces_) {
     return std::unexpected(Fault{word::limit, record.position, Number::decimal(max_pieces_),
                                  Number::decimal(pool_.nodes())});
   }

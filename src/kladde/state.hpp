@@ -25,6 +25,13 @@ struct ByteRun {
   std::uint64_t address = 0;
 };
 
+// How many pieces a replay may make with so much memory.
+constexpr std::size_t pieces_within(std::uint64_t memory_bytes) {
+  constexpr std::uint64_t k_bytes_a_piece = 64;
+  constexpr std::uint64_t k_least = 1024;
+  return std::max(memory_bytes / k_bytes_a_piece, k_least);
+}
+
 class State {
  public:
   // What records have changed about one id since the committed state.
@@ -34,9 +41,11 @@ class State {
     RopePool::Root rope = 0;
   };
 
-  // `committed` is not owned. More than `max_pieces` pieces are refused (a copy can double them).
+  // `committed` is not owned. More than `max_pieces` pieces are refused (a copy can double them),
+  // and so are copies that cost more work than a multiple of them.
   explicit State(const Allocations& committed, std::size_t max_pieces = SIZE_MAX)
       : committed_(&committed), max_pieces_(max_pieces) {}
+  void set_max_pieces(std::size_t max_pieces) { max_pieces_ = max_pieces; }
 
   bool exists(Id id) const;
   std::uint32_t size(Id id) const;  // 0 if it does not exist
@@ -70,6 +79,7 @@ class State {
   void grow(Touched& touched, std::uint64_t end);
   Root payload_rope(const Record& record, std::span<const Extent> extents);
   Root source_rope(Id id, std::uint32_t from, std::uint32_t length);
+  void write(const Record& record, std::span<const Extent> extents);
   void overwrite(Root& rope, std::uint32_t offset, std::uint32_t length, Root fresh);
   void zero_source(const Record& record);
   std::expected<void, Fault> splice(const Record& record, std::span<const Extent> extents);

@@ -90,8 +90,10 @@ Result<void> StoreCore::recover(const World& world, const LoadRequest& request) 
     unused_ids.erase(record.id);
     unused_ids.erase(record.source);
   };
+  state.set_max_pieces(pieces_within(request.max_memory_bytes));
   VARVE_ASSIGN(const Journal found,
                replay_journal(*file, world, request, Policy::strict(path), state, see));
+  state.set_max_pieces(SIZE_MAX);  // a commit that would go far beyond it flushes first
   PageSet live = world.data_pages;
   for (const auto& [first, end] : world.tree.page_set.runs()) {
     live.insert_run(first, end);

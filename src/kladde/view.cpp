@@ -8,8 +8,6 @@ namespace varve::kladde {
 
 namespace {
 
-constexpr std::size_t k_bytes_a_piece = 64;  // what the replay takes for one, about
-
 // The header's fields under the spec's names (section 3).
 Json header_json(const Header& header) {
   return Json::object()
@@ -79,9 +77,7 @@ LoadRequest View::load_request(bool check_data, unsigned threads) const {
   return request;
 }
 
-std::size_t View::max_pieces() const {
-  return std::max<std::size_t>(options_.max_memory_bytes / k_bytes_a_piece, 1024);
-}
+std::size_t View::max_pieces() const { return pieces_within(options_.max_memory_bytes); }
 
 std::string View::dialect_hint() const {
   LoadRequest request = load_request(false);

@@ -121,7 +121,7 @@ Result<WriteReport> recover_store(io::FileSystem& files, const std::string& path
   load.dialect = options.dialect;
   const Policy policy = Policy::strict(path);
   VARVE_ASSIGN(const auto world, load_world(*file, load, policy));
-  State state(world->allocations);
+  State state(world->allocations, pieces_within(load.max_memory_bytes));
   VARVE_ASSIGN(const Journal journal, replay_journal(*file, *world, load, policy, state));
   report.detail.set("epoch", world->header.epoch)
       .set("transactions", journal.transactions)

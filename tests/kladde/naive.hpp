@@ -124,17 +124,28 @@ class RandomRecords {
         naive.move(a, offset, count, b, other);
         break;
       default: {
-        const std::string text = bytes(count);
-        transaction.write(a, offset, base::as_bytes(text));
-        naive.write(a, offset, text);
+        // Often the very range that was written last.
+        const bool again = below(4) == 0;
+        if (!again) {
+          last_ = {a, offset, count};
+        }
+        const std::string text = bytes(last_.count);
+        transaction.write(last_.id, last_.offset, base::as_bytes(text));
+        naive.write(last_.id, last_.offset, text);
         break;
       }
     }
   }
 
  private:
+  struct Range {
+    Id id = 1;
+    std::uint32_t offset = 0;
+    std::uint32_t count = 0;
+  };
   std::mt19937_64 random_;
   Shape shape_;
+  Range last_;
 };
 
 // Everything that a store says it holds.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "kladde/view.hpp"
 #include "tests/kladde/naive.hpp"
 
 namespace varve::kladde::test {
@@ -184,6 +185,33 @@ TEST(KladdeStore, CutsTheFileWhenItCloses) {
   must(store->close());
   EXPECT_LE(files->get(k_path)->size(), 4 * k_page_bytes);
   EXPECT_EQ(must(open_strictly(*files, k_path)).recovered, Contents());
+}
+
+// A small journal of copies can ask for any amount of work: the replay says `limit` instead.
+TEST(KladdeStore, HostileCopiesMeetALimit) {
+  const auto files = new_store();
+  auto store = must(Store::open(*files, k_path));
+  Transaction pieces;
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    pieces.write(1, 3 * i, base::as_bytes("x"));
+  }
+  must(store->commit(pieces));
+  Transaction copies;
+  for (int i = 0; i < 20; ++i) {
+    copies.copy(1, 0, 3000, 2, 0);
+  }
+  must(store->commit(copies));
+  store.reset();
+  OpenOptions options;
+  options.max_memory_bytes = 128 << 10;
+  const auto view = must(format().open(*files, k_path, options));
+  FindingList findings;
+  EXPECT_EQ(must(view->verify({}, findings)).verdict, Verdict::unknown);
+  EXPECT_EQ(findings.findings().front().code, word::limit);
+  StoreOptions small;
+  small.max_memory_bytes = 128 << 10;
+  EXPECT_EQ(Store::open(*files, k_path, small).error().reason, word::limit);
+  EXPECT_EQ(must(Store::open(*files, k_path))->size(2), 3000U);
 }
 
 TEST(KladdeStore, FlushesByItsJournalBudget) {

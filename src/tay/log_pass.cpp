@@ -31,7 +31,7 @@ class LogPass {
         segments_(segments),
         options_(options),
         windows_(base::thread_count(options.threads)),
-        pass_(segments, options, windows_[0]) {}
+        pass_(segments, options, window_) {}
 
   Result<LogPassResult> run() {
     base::run_ordered_pipeline<Piece>(
@@ -130,6 +130,8 @@ class LogPass {
   std::vector<Segment>& segments_;
   const LogPassOptions& options_;
   std::vector<Window> windows_;  // one a worker
+  // Of the serial half alone: a worker, the calling thread too, may be in a segment further on.
+  Window window_;
   SegmentPass pass_;
   std::shared_ptr<const io::File> file_;
   std::size_t next_segment_ = 0;

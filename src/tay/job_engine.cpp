@@ -139,7 +139,8 @@ Result<void> JobEngine::check_retained(const DefinitionView& definition) const {
   }
   const std::uint64_t bytes = jobs_.charged_bytes() + job.charge_bytes();
   if (bytes > budgets.retained_bytes) {
-    return above("retained_bytes", budgets.retained_bytes, bytes, "the jobs are too large");
+    return above("retained_bytes", budgets.retained_bytes, bytes,
+                 "the jobs would be charged more bytes than they may");
   }
   const std::uint64_t nodes = jobs_.charged_nodes() + job.charge_nodes();
   if (nodes > budgets.retained_nodes) {

@@ -272,8 +272,8 @@ class Explainer {
 
 }  // namespace
 
-Result<ScanSummary> View::explain(const ExplainRequest& request, ExplainSink& sink,
-                                  FindingSink& out) {
+Result<ScanSummary> View::explain_once(const ExplainRequest& request, ExplainSink& sink,
+                                       FindingSink& out) {
   if (!request.file.empty()) {
     return fail(ErrorCode::invalid_argument, "not_found", "a kladde store is one file: use @OFFSET",
                 path_);

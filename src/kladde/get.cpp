@@ -139,7 +139,7 @@ Result<GetResult> View::get_root(const World& world, const State& state,
   return out;
 }
 
-Result<GetResult> View::get(const std::string& key, const RenderOptions& options, FindingSink&) {
+Result<GetResult> View::get_once(const std::string& key, const RenderOptions& options) {
   const Policy policy = Policy::strict(path_);
   const LoadRequest request = load_request(true);
   VARVE_ASSIGN(const auto world, load(request, policy));

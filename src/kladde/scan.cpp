@@ -256,9 +256,6 @@ Result<ScanSummary> View::scan_log(const ScanRequest& request, BatchSink& sink, 
   }
   VARVE_TRY(rows.finish());
   summary.verdict = worse(summary.verdict, findings.verdict());
-  if (summary.verdict == Verdict::damaged) {
-    VARVE_TRY(check_settled(*world));
-  }
   return summary;
 }
 
@@ -316,11 +313,6 @@ Result<ScanSummary> View::scan_state(const ScanRequest& request, BatchSink& sink
   return summary;
 }
 
-Result<ScanSummary> View::scan(const ScanRequest& request, BatchSink& sink, FindingSink& findings) {
-  return request.face == Face::log ? scan_log(request, sink, findings)
-                                   : scan_state(request, sink, findings);
-}
-
 const Schema& View::schema(Face face) const {
   return face == Face::log ? log_schema() : state_schema();
 }
@@ -336,7 +328,7 @@ void View::render(Face face, const Batch& batch, const RenderOptions& options,
   }
 }
 
-Result<Json> View::plan(const ScanRequest& request) {
+Result<Json> View::plan_once(const ScanRequest& request) {
   VARVE_ASSIGN(const auto world, load(load_request(false), Policy::strict(path_)));
   VARVE_ASSIGN(const Journal journal,
                read_journal(*file_, *world, load_request(false), Policy::strict(path_), {}));

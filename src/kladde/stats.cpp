@@ -29,7 +29,7 @@ std::map<PageNumber, std::uint64_t> live_table_bytes(const World& world) {
 
 }  // namespace
 
-Result<StatsReport> View::stats(FindingSink& findings) {
+Result<StatsReport> View::stats_once(FindingSink& findings) {
   const Policy policy = Policy::report(findings);
   const LoadRequest request = load_request(false);
   VARVE_ASSIGN(const auto world, load(request, policy));

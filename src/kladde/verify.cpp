@@ -119,7 +119,7 @@ void report_tail(const Journal& journal, FindingSink& findings) {
 
 }  // namespace
 
-Result<VerifyReport> View::verify(const VerifyRequest& request, FindingSink& out) {
+Result<VerifyReport> View::verify_once(const VerifyRequest& request, FindingSink& out) {
   VerifyReport report;
   report.path = path_;
   report.format = "kladde";
@@ -162,9 +162,6 @@ Result<VerifyReport> View::verify(const VerifyRequest& request, FindingSink& out
   report.lost_records = journal.malformed;
   report.unknown_records = journal.went_on ? 1 : 0;
   report.verdict = findings.verdict();
-  if (report.verdict == Verdict::damaged) {
-    VARVE_TRY(check_settled(*world));
-  }
   return report;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Opening, loading, and `info`.
 #include "kladde/view.hpp"
+#include "kladde/live.hpp"
 
 #include "base/text_coding.hpp"
 
@@ -89,14 +90,6 @@ std::string View::dialect_hint() const {
   return " (it parses as dialect " + other + ": --dialect " + other + ")";
 }
 
-Result<void> View::check_settled(const World& world) const {
-  VARVE_ASSIGN(const auto epoch, governing_epoch(*file_));
-  if (generation_ == Generation::newer && epoch && *epoch > world.header.epoch) {
-    return changed_while_read(*file_, world.slot * k_page_bytes);
-  }
-  return {};
-}
-
 Result<std::optional<World>> View::load(const LoadRequest& request, const Policy& policy) const {
   auto world = load_world(*file_, request, policy);
   if (world || world.error().code != ErrorCode::damaged) {
@@ -110,6 +103,57 @@ Result<std::optional<World>> View::load(const LoadRequest& request, const Policy
 }
 
 Result<StoreInfo> View::info() {
+  FindingList none;
+  return read_settled(*file_, none, [&](Epoch, FindingSink&) { return info_once(); });
+}
+Result<VerifyReport> View::verify(const VerifyRequest& request, FindingSink& findings) {
+  return read_settled(*file_, findings,
+                      [&](Epoch, FindingSink& held) { return verify_once(request, held); });
+}
+Result<ScanSummary> View::scan(const ScanRequest& request, BatchSink& sink, FindingSink& findings) {
+  return read_settled(
+      *file_, findings,
+      [&](Epoch epoch, HeldFindings& held) {
+        SettledSink settled(*file_, epoch, held, sink);
+        return request.face == Face::log ? scan_log(request, settled, held)
+                                         : scan_state(request, settled, held);
+      },
+      [](const ScanSummary& summary) { return summary.verdict != Verdict::damaged; });
+}
+Result<Json> View::plan(const ScanRequest& request) {
+  FindingList none;
+  return read_settled(*file_, none, [&](Epoch, FindingSink&) { return plan_once(request); });
+}
+Result<GetResult> View::get(const std::string& key, const RenderOptions& options,
+                            FindingSink& findings) {
+  return read_settled(*file_, findings,
+                      [&](Epoch, FindingSink&) { return get_once(key, options); });
+}
+Result<StatsReport> View::stats(FindingSink& findings) {
+  return read_settled(*file_, findings, [&](Epoch, FindingSink& held) { return stats_once(held); });
+}
+Result<ScanSummary> View::explain(const ExplainRequest& request, ExplainSink& sink,
+                                  FindingSink& findings) {
+  // Lets findings out with the first row: from there on nothing can be taken back.
+  class Rows final : public ExplainSink {
+   public:
+    Rows(HeldFindings& findings, ExplainSink& next) : findings_(findings), next_(next) {}
+    bool add(ExplainRow row) override {
+      findings_.release();
+      return next_.add(std::move(row));
+    }
+
+   private:
+    HeldFindings& findings_;
+    ExplainSink& next_;
+  };
+  return read_settled(*file_, findings, [&](Epoch, HeldFindings& held) {
+    Rows rows(held, sink);
+    return explain_once(request, rows, held);
+  });
+}
+
+Result<StoreInfo> View::info_once() {
   StoreInfo out;
   out.format = "kladde";
   out.path = path_;

@@ -47,18 +47,22 @@ class View final : public StoreView {
 
   LoadRequest load_request(bool check_data, unsigned threads = 0) const;
   std::size_t max_pieces() const;
-  // Loads one world; a refusal says so if the other dialect would read the file. Nobody keeps a
-  // writer away meanwhile: a refusal while the header moves is ErrorCode::locked.
+  // Loads one world; a refusal says so if the other dialect would read the file.
   Result<std::optional<World>> load(const LoadRequest& request, const Policy& policy) const;
-  // ErrorCode::locked if a writer has moved the header on since the world was loaded: damage that
-  // was found then means nothing.
-  Result<void> check_settled(const World& world) const;
   // " (it parses as dialect b: --dialect b)", or nothing.
   std::string dialect_hint() const;
   Result<Json> get_allocation(const World& world, const State& state, Id id,
                               const RenderOptions& options, std::string& bytes) const;
   Result<GetResult> get_root(const World& world, const State& state,
                              const RenderOptions& options) const;
+  // One look each, whatever a writer does meanwhile (live.hpp).
+  Result<StoreInfo> info_once();
+  Result<VerifyReport> verify_once(const VerifyRequest& request, FindingSink& findings);
+  Result<Json> plan_once(const ScanRequest& request);
+  Result<GetResult> get_once(const std::string& key, const RenderOptions& options);
+  Result<ScanSummary> explain_once(const ExplainRequest& request, ExplainSink& sink,
+                                   FindingSink& findings);
+  Result<StatsReport> stats_once(FindingSink& findings);
   Result<ScanSummary> scan_log(const ScanRequest& request, BatchSink& sink, FindingSink& findings);
   Result<ScanSummary> scan_state(const ScanRequest& request, BatchSink& sink,
                                  FindingSink& findings);

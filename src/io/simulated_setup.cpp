@@ -32,9 +32,10 @@ void collect(const Core& core, simulated::InodeNumber directory, const std::stri
              std::vector<std::string>& out) {
   for (const auto& [name, inode] : core.node(directory).entries) {
     const bool is_directory = core.node(inode).type == FileType::directory;
-    out.push_back(prefix + name + (is_directory ? "/" : ""));
+    const std::string path = prefix + name + (is_directory ? "/" : "");
+    out.push_back(path);
     if (is_directory) {
-      collect(core, inode, out.back(), out);
+      collect(core, inode, path, out);  // not out.back(), which moves as the list grows
     }
   }
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,12 @@ inline ByteSpan as_bytes(std::string_view text) {
 }
 inline std::string_view as_text(ByteSpan bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+// memcpy that may be given nothing: a null `from` with `size` 0, as an empty view has it.
+inline void copy_bytes(void* to, const void* from, std::size_t size) {
+  if (size != 0) {
+    std::memcpy(to, from, size);
+  }
 }
 inline std::uint8_t u8(std::byte b) { return static_cast<std::uint8_t>(b); }
 

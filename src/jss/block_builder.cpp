@@ -2,7 +2,6 @@
 #include "jss/block_builder.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace varve::jss {
 
@@ -11,7 +10,7 @@ namespace {
 template <class T>
 void put_column(std::byte*& to, const std::vector<T>& values) {
   if constexpr (std::endian::native == std::endian::little || sizeof(T) == 1) {
-    std::memcpy(to, values.data(), values.size() * sizeof(T));
+    base::copy_bytes(to, values.data(), values.size() * sizeof(T));
   } else {
     for (std::size_t i = 0; i < values.size(); ++i) {
       base::store_le(to + i * sizeof(T), static_cast<std::uint64_t>(values[i]));

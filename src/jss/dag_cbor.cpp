@@ -113,7 +113,7 @@ class JsonHandler {
     ++used_;
   }
   void literal(std::string_view text) {
-    std::memcpy(room(text.size()), text.data(), text.size());
+    base::copy_bytes(room(text.size()), text.data(), text.size());
     used_ += text.size();
   }
 

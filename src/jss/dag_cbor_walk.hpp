@@ -14,7 +14,6 @@
 #pragma once
 
 #include <array>
-#include <cstring>
 #include <optional>
 #include <string_view>
 
@@ -166,8 +165,7 @@ class DagCborWalk {
   }
 
   static bool ascends(std::string_view before, std::string_view key) {
-    return before.size() != key.size() ? before.size() < key.size()
-                                       : std::memcmp(before.data(), key.data(), key.size()) < 0;
+    return before.size() != key.size() ? before.size() < key.size() : before < key;
   }
 
   bool take_key(Level& level) {

@@ -2,7 +2,8 @@
 #include "jss/did_table.hpp"
 
 #include <algorithm>
-#include <cstring>
+
+#include "base/bytes.hpp"
 
 namespace varve::jss {
 
@@ -52,7 +53,7 @@ const char* DidTable::copy(std::string_view did) {
     chunk_at_ = chunks_.back().get();
   }
   char* to = chunk_at_;
-  std::memcpy(to, did.data(), did.size());
+  base::copy_bytes(to, did.data(), did.size());
   chunk_at_ += did.size();
   chunk_left_ -= did.size();
   return to;

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t k_fixed_room_bytes = 320;
 
 char* put(char* to, std::string_view text) {
-  std::memcpy(to, text.data(), text.size());
+  base::copy_bytes(to, text.data(), text.size());
   return to + text.size();
 }
 

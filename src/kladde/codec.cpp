@@ -169,7 +169,7 @@ void encode_slot(std::span<std::byte, k_page_bytes> page, const Header& header,
   block[k_slot_kind_offset] = static_cast<std::byte>(k_kind_table);
   base::store_le(block + k_slot_epoch_offset, header.epoch);
   base::store_le(block + k_slot_content_size_offset, static_cast<std::uint16_t>(content.size()));
-  std::memcpy(block + k_slot_content_offset, content.data(), content.size());
+  base::copy_bytes(block + k_slot_content_offset, content.data(), content.size());
   base::store_le(block + k_slot_content_offset + content.size(),
                  frame_crc(block, k_slot_content_size_offset, content.size()));
 }

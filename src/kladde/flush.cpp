@@ -314,7 +314,8 @@ Result<void> Flush::write_tables() {
   PageRun run(store_);
   for (std::size_t i = 0; i < layout_.pages.size(); ++i) {
     const NewTable& table = layout_.pages[i];
-    std::memcpy(run.image().data() + k_content_offset, table.content.data(), table.content.size());
+    base::copy_bytes(run.image().data() + k_content_offset, table.content.data(),
+                     table.content.size());
     const PageNumber next = i + 1 < layout_.pages.size() ? layout_.pages[i + 1].page : 0;
     VARVE_TRY(run.add(table.page, k_kind_table, epoch_, table.content.size(), next));
   }

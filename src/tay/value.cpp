@@ -13,7 +13,9 @@ namespace {
 
 // Below zero, zero, above zero as the bytes of A sort before, with, behind those of B.
 int compare_bytes(ByteSpan a, ByteSpan b) {
-  const int order = std::memcmp(a.data(), b.data(), std::min(a.size(), b.size()));
+  const std::size_t common = std::min(a.size(), b.size());
+  // An empty span may be null, which memcmp must not be given.
+  const int order = common == 0 ? 0 : std::memcmp(a.data(), b.data(), common);
   return order != 0 ? order : (a.size() < b.size() ? -1 : (a.size() > b.size() ? 1 : 0));
 }
 

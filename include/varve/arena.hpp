@@ -24,6 +24,7 @@ struct CreateOptions {
   bool bare = false;          // the path is the arena itself, without store.json
   std::uint64_t dimensions = 4096;  // 1..1'000'000, of the vectors; for store.json
   bool meaning_enabled = true;      // for store.json
+  bool dry_run = false;             // only look whether it could be made
 };
 
 // Makes an empty store in a directory that does not exist or is empty; EEXIST otherwise.

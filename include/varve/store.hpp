@@ -181,6 +181,8 @@ class Appender {
   virtual Result<std::uint64_t> flush() = 0;
   // Records taken that wait for the rest of their transaction; sync() leaves them out.
   virtual std::uint64_t held() const { return 0; }
+  // What opening the store for writing wrote (its recovery), for the report.
+  virtual std::span<const WriteReport::Action> opening() const { return {}; }
   // No more lines come: what is held is whole. Without it close() drops what is held.
   virtual Result<void> end_of_input() { return {}; }
   virtual Result<void> close() = 0;

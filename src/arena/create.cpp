@@ -26,6 +26,21 @@ StoreSchema schema_of(const CreateOptions& options) {
   return schema;
 }
 
+// An empty directory may be there, and nothing else.
+Result<void> refuse_if_occupied(io::FileSystem& files, const std::string& path) {
+  const auto identity = files.identity_of(path);
+  if (!identity) {
+    return is_missing(identity.error()) ? Result<void>()
+                                        : Result<void>(std::unexpected(identity.error()));
+  }
+  if (identity->type != io::FileType::directory) {
+    return fail_errno(EEXIST, "init", path);
+  }
+  VARVE_ASSIGN(const auto directory, files.open_directory(path));
+  VARVE_ASSIGN(const auto entries, directory->list());
+  return entries.empty() ? Result<void>() : Result<void>(fail_errno(EEXIST, "init", path));
+}
+
 }  // namespace
 
 Result<WriteReport> create_store(io::FileSystem& files, const std::string& path,
@@ -37,28 +52,30 @@ Result<WriteReport> create_store(io::FileSystem& files, const std::string& path,
   if (options.dimensions == 0 || options.dimensions > k_max_dimensions) {
     return fail(ErrorCode::invalid_argument, "dimensions", "dimensions are 1 to 1000000");
   }
-  VARVE_ASSIGN(auto root, files.make_directories(path));
-  VARVE_ASSIGN(const auto entries, root->list());
-  if (!entries.empty()) {
-    return fail_errno(EEXIST, "init", path);
-  }
+  VARVE_TRY(refuse_if_occupied(files, path));
+  const std::string schema = schema_text(schema_of(options));
+  const std::string manifest = manifest_text({options.version, geometry->segment_bytes});
+  const std::string prefix = options.bare ? "" : std::string(k_arena_directory) + "/";
   WriteReport report;
-  std::string prefix;
-  std::unique_ptr<io::Directory> arena = std::move(root);
+  report.dry_run = options.dry_run;
+  if (!options.bare) {
+    report.actions.push_back({std::string(k_schema_name), "create", 0, schema.size()});
+  }
+  report.actions.push_back({prefix + std::string(k_manifest_name), "create", 0, manifest.size()});
+  report.actions.push_back({prefix + segment_name(0), "create", 0, geometry->new_segment_bytes()});
+  if (options.dry_run) {
+    return report;
+  }
+  VARVE_ASSIGN(auto arena, files.make_directories(path));
   if (!options.bare) {
     // First, since the engine refuses an arena without it.
-    VARVE_TRY(publish_text(*arena, k_schema_name, schema_text(schema_of(options))));
-    report.actions.push_back({std::string(k_schema_name), "create", 0, 0});
+    VARVE_TRY(publish_text(*arena, k_schema_name, schema));
     VARVE_TRY(arena->make_directory(k_arena_directory, 0700));
     VARVE_TRY(arena->sync());
     VARVE_ASSIGN(arena, arena->open_directory(k_arena_directory));
-    prefix = std::string(k_arena_directory) + "/";
   }
-  const Manifest manifest{options.version, geometry->segment_bytes};
-  VARVE_TRY(publish_text(*arena, k_manifest_name, manifest_text(manifest)));
-  report.actions.push_back({prefix + std::string(k_manifest_name), "create", 0, 0});
+  VARVE_TRY(publish_text(*arena, k_manifest_name, manifest));
   VARVE_TRY(create_segment_file(*arena, 0, *geometry));
-  report.actions.push_back({prefix + segment_name(0), "create", 0, geometry->new_segment_bytes()});
   return report;
 }
 

@@ -4,6 +4,7 @@
 
 #include "arena/codec.hpp"
 #include "arena/view.hpp"
+#include "arena/writing.hpp"
 
 namespace varve::arena {
 
@@ -30,6 +31,19 @@ constexpr OptionSpec k_options[] = {
      "decrypt payloads of an encrypted store with the passphrase in FILE (the key derivation costs "
      "are not confirmed by a real store)",
      "verify cat state get explain stats export sql",
+     {}},
+    {"format-version",
+     "N",
+     "of the new store: 2 (segments of 1 GiB), 3 (of 64 MiB) or 4 (growing to 1 GiB; the default)",
+     "init",
+     {}},
+    {"bare", "", "an arena alone, without store.json: payloads may be any bytes", "init", {}},
+    {"dimensions", "N", "of the store's vectors, 1 to 1000000 (default 4096)", "init", {}},
+    {"no-meaning", "", "a store without atoms, composites, triples and rules", "init", {}},
+    {"discard-frames-behind-end",
+     "",
+     "save and clear valid frames behind the end of the log, which an append would overwrite",
+     "append recover compact",
      {}},
     {"exit-codes", "SET",
      "exit as the format's original verifier does: 0 ok, 10 recoverable, 20 corrupt, 30 "
@@ -105,6 +119,28 @@ class ArenaFormat final : public Format {
   Result<std::unique_ptr<StoreView>> open(io::FileSystem& files, const std::string& path,
                                           const OpenOptions& options) const override {
     return ArenaView::open(files, path, options);
+  }
+
+  Result<WriteReport> init(io::FileSystem& files, const std::string& path,
+                           const WriteRequest& request) const override {
+    return init_store(files, path, request);
+  }
+  Result<std::unique_ptr<Appender>> open_appender(io::FileSystem& files, const std::string& path,
+                                                  const WriteRequest& request) const override {
+    return open_store_appender(files, path, request);
+  }
+  Result<WriteReport> recover(io::FileSystem& files, const std::string& path,
+                              const WriteRequest& request) const override {
+    return recover_store(files, path, request);
+  }
+  Result<WriteReport> compact(io::FileSystem& files, const std::string& path,
+                              const WriteRequest& request) const override {
+    return compact_store(files, path, request);
+  }
+  Result<WriteReport> backup(io::FileSystem& files, const std::string& path,
+                             const std::string& target,
+                             const WriteRequest& request) const override {
+    return backup_store(files, path, target, request);
   }
 
   std::optional<int> verify_exit_code(

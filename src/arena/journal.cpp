@@ -21,6 +21,14 @@ std::optional<Error> refusal_to_write(const StoreMap& map) {
   return std::nullopt;
 }
 
+Result<void> may_begin(const StoreMap& map) {
+  if (!map.fresh() || !map.manifest) {
+    return fail(ErrorCode::not_a_store, "segments-missing",
+                "there is no segment, and no manifest of an arena that was just made", map.path);
+  }
+  return {};
+}
+
 Journal::Impl::Impl(io::FileSystem& file_system, std::string store_path,
                     const JournalOptions& journal_options,
                     const std::optional<Geometry>& other_geometry)
@@ -45,10 +53,7 @@ Result<void> Journal::Impl::open() {
   VARVE_ASSIGN(lock, StoreLock::take(*map.store, environment));
   VARVE_TRY(read_map());
   if (map.segments.empty()) {
-    if (!map.fresh() || !map.manifest) {
-      return fail(ErrorCode::not_a_store, "segments-missing",
-                  "there is no segment, and no manifest of an arena that was just made", path);
-    }
+    VARVE_TRY(may_begin(map));
     VARVE_TRY(create_segment_file(*map.live, 0, map.geometry));
     opening.written.actions.push_back(
         {map.live_prefix + segment_name(0), "create", 0, map.geometry.new_segment_bytes()});
@@ -158,11 +163,18 @@ Result<Appended> Journal::Impl::append(base::ByteSpan payload) {
 
 Result<void> Journal::Impl::append_all(std::span<const base::ByteSpan> payload_list, bool durable) {
   std::vector<base::Bytes> frames(payload_list.size());
-  std::vector<Item> items;
   for (std::size_t i = 0; i < payload_list.size(); ++i) {
     VARVE_TRY(check_payload(payload_list[i]));
     append_frame(payload_list[i], 0, frames[i]);
-    items.push_back({frames[i], durable, {}, 0});
+  }
+  return append_frames(frames, durable);
+}
+
+Result<void> Journal::Impl::append_frames(std::span<const base::Bytes> frames, bool durable) {
+  std::vector<Item> items;
+  items.reserve(frames.size());
+  for (const base::Bytes& frame : frames) {
+    items.push_back({frame, durable, {}, 0});
   }
   return submit(items);
 }

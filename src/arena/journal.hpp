@@ -27,6 +27,8 @@ Result<std::unique_ptr<Journal>> open_journal(io::FileSystem& files, const std::
 // Why the format refuses to open a store for writing, if it does: what the map found, or a manifest
 // that was lost (section 1.2).
 std::optional<Error> refusal_to_write(const StoreMap& map);
+// Whether a store without any segment is one that was just made, and may get its first.
+Result<void> may_begin(const StoreMap& map);
 
 class Journal::Impl {
  public:
@@ -49,6 +51,8 @@ class Journal::Impl {
   Result<void> check_payload(base::ByteSpan payload) const;
   Result<Appended> append(base::ByteSpan payload);
   Result<void> append_all(std::span<const base::ByteSpan> payloads, bool durable);
+  // The same for frames that append_frame() made of payloads that were checked.
+  Result<void> append_frames(std::span<const base::Bytes> frames, bool durable);
   Result<void> sync();
   Result<void> close();
   Result<CompactionReport> compact(LiveStateSource& source);

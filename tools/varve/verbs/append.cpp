@@ -127,12 +127,19 @@ Result<Settings> settings_of(const Session& session) {
   return settings;
 }
 
-void say_result(Session& session, const Target& target, const Feed& feed, SyncMode mode) {
+void say_result(Session& session, const Target& target, const Appender& appender, const Feed& feed,
+                SyncMode mode) {
+  WriteReport report;
+  report.actions.assign(appender.opening().begin(), appender.opening().end());
   if (session.json()) {
-    WriteReport report;
     report.detail.set("appended", feed.appended()).set("durable", feed.durable());
     session.print_json(output::write_json("append", target.path, target.format->name(), report));
     return;
+  }
+  for (const WriteReport::Action& action : report.actions) {
+    session.message(fmt::format("{}: when opened: {}, {} at byte {}, {}", target.path, action.what,
+                                terminal::counted(action.length, "byte"), action.offset,
+                                action.file));
   }
   session.message(fmt::format("{}: appended {}, {}", target.path,
                               terminal::counted(feed.appended(), "record"),
@@ -161,7 +168,7 @@ Result<int> append(Session& session, const std::string& path) {
       settled = appender->close();
     }
   }
-  say_result(session, target, feed, settings.mode);
+  say_result(session, target, *appender, feed, settings.mode);
   if (!done) {
     return std::unexpected(std::move(done).error());
   }

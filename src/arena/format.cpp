@@ -24,7 +24,7 @@ constexpr OptionSpec k_options[] = {
      "NAME",
      "read this generation instead of the live one: gen-..., or vectors_data.bin for the segments "
      "in the arena directory itself",
-     "info verify cat state get explain stats export plan sql",
+     "info verify cat state get explain stats export plan sql salvage diff",
      {}},
     {"passphrase-file",
      "FILE",

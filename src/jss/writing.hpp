@@ -9,6 +9,7 @@
 
 #include "varve/file_system.hpp"
 #include "varve/jss.hpp"
+#include "varve/salvage.hpp"
 #include "varve/store.hpp"
 
 namespace varve::jss {
@@ -38,5 +39,9 @@ Result<WriteReport> compact_store(io::FileSystem& files, const std::string& path
 // active one what its frames prove; begun again if a compaction replaces a segment meanwhile.
 Result<WriteReport> backup_store(io::FileSystem& files, const std::string& path,
                                  const std::string& target, const WriteRequest& request);
+
+// A new store of every block that decodes, with footers made anew; see varve/salvage.hpp.
+Result<SalvageReport> salvage_store(io::FileSystem& files, const std::string& path,
+                                    const SalvageRequest& request, FindingSink& findings);
 
 }  // namespace varve::jss

@@ -23,10 +23,11 @@ constexpr FilterSpec k_filters[] = {
 constexpr OptionSpec k_options[] = {
     {"dialect", "D",
      "the revision of the address table (default a); no file says which one it uses",
-     "info verify cat state get explain stats export plan sql init append recover compact backup",
+     "info verify cat state get explain stats export plan sql init append recover compact backup "
+     "salvage diff follow",
      "a b"},
     {"world", "W", "which header's world to look at (default newer)",
-     "info verify cat state get explain stats export plan sql", "newer older"},
+     "info verify cat state get explain stats export plan sql salvage diff follow", "newer older"},
     {"full", "", "first the header fields and the flushed state as transaction -1", "cat", {}},
     {"root", "", "the root value, shown by its type descriptor", "get", {}},
 };

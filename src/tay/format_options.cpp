@@ -10,12 +10,12 @@ namespace varve::tay {
 
 namespace {
 
-constexpr std::string_view k_replaying = "info verify state get recover append seal";
+constexpr std::string_view k_replaying = "info verify state get recover append seal salvage";
 
 constexpr std::array k_options = {
     OptionSpec{"full", "", "replay the jobs however large the store is", "info"},
     OptionSpec{"payload-budget", "BYTES", "largest payload of a record to decode (16777216)",
-               "info verify cat state get stats recover append seal"},
+               "info verify cat state get stats recover append seal salvage"},
     OptionSpec{"event-depth", "N", "deepest node of a payload (64)", k_replaying},
     OptionSpec{"event-nodes", "N", "nodes of a payload (100000)", k_replaying},
     OptionSpec{"event-bytes", "BYTES", "text and opaque bytes of a payload (16777216)",
@@ -38,7 +38,12 @@ constexpr std::array k_options = {
     OptionSpec{"durability", "MODE", "when an append counts (default sync)", "append",
                "sync write"},
     OptionSpec{"rotation-target", "BYTES",
-               "seal the active segment before it grows beyond (67108864)", "append"},
+               "seal the active segment before it grows beyond (67108864; salvage 1073741824)",
+               "append salvage"},
+    OptionSpec{"renumber", "",
+               "take every event that is legal behind those before it, with new sequences and "
+               "revisions: for forensic use",
+               "salvage"},
     OptionSpec{"unchecked", "",
                "append any record that fits the frame, without looking at jobs: for test data",
                "append"},

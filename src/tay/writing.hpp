@@ -7,6 +7,7 @@
 #include <string>
 
 #include "varve/file_system.hpp"
+#include "varve/salvage.hpp"
 #include "varve/store.hpp"
 
 namespace varve::tay {
@@ -28,5 +29,9 @@ Result<WriteReport> recover_store(io::FileSystem& files, const std::string& path
 // whole when it began.
 Result<WriteReport> backup_store(io::FileSystem& files, const std::string& path,
                                  const std::string& target, const WriteRequest& request);
+
+// A new store of what replays, and lost+found with the rest; see varve/salvage.hpp.
+Result<SalvageReport> salvage_store(io::FileSystem& files, const std::string& path,
+                                    const SalvageRequest& request, FindingSink& findings);
 
 }  // namespace varve::tay

@@ -57,17 +57,18 @@ Result<bool> changed_meanwhile(const SegmentImage& image, const RunEnd& at, unsi
   return again.kind != UnitKind::invalid || !(again.header == at.header);
 }
 
-// Whether the offset where a bad frame claims to end holds a frame or a marker. If so the lengths
-// of the bad frame are right, and the walk is in step again.
-Result<bool> in_step_again(const SegmentImage& image, const RunEnd& at) {
+// The frame or marker at the offset where a bad frame claims to end. If there is one the lengths of
+// the bad frame are right, and the walk is in step again.
+Result<std::optional<Proof>> unit_behind(const SegmentImage& image, const RunEnd& at) {
   if (check_header(at.header, image.logical_bytes() - at.offset).kind != UnitKind::frame) {
-    return false;
+    return std::optional<Proof>();
   }
   base::Buffer data;
   base::Buffer room;
-  VARVE_ASSIGN(const UnitCheck next,
-               check_at(image, at.offset + at.header.frame_bytes(), data, room));
-  return next.kind == UnitKind::frame || next.kind == UnitKind::marker;
+  const std::uint64_t offset = at.offset + at.header.frame_bytes();
+  VARVE_ASSIGN(const UnitCheck next, check_at(image, offset, data, room));
+  const bool proves = next.kind == UnitKind::frame || next.kind == UnitKind::marker;
+  return proves ? std::optional(Proof{next.kind, offset, next.header}) : std::nullopt;
 }
 
 }  // namespace
@@ -106,8 +107,13 @@ Result<Damage> judge(const SegmentImage& image, bool is_final, const RunEnd& at,
       return std::unexpected(std::move(proof).error());
     }
     if (!proof) {
-      damage.kind = Damage::Kind::undecided;
-      return damage;
+      // The search is too expensive; the place where the bad frame claims to end may tell cheaply.
+      VARVE_ASSIGN(const auto next, unit_behind(image, at));
+      if (!next) {
+        damage.kind = Damage::Kind::undecided;
+        return damage;
+      }
+      proof = next;
     }
     if (!*proof) {
       damage.kind = Damage::Kind::torn;
@@ -119,7 +125,7 @@ Result<Damage> judge(const SegmentImage& image, bool is_final, const RunEnd& at,
   if (!go_on) {
     return damage;
   }
-  VARVE_ASSIGN(const bool in_step, in_step_again(image, at));
+  VARVE_ASSIGN(const auto in_step, unit_behind(image, at));
   if (in_step) {
     damage.resume = at.offset + at.header.frame_bytes();
     return damage;

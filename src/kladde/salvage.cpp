@@ -306,8 +306,14 @@ class Salvage {
   template <class Put>
   void put_journal(Put put) const {
     for (const PageNumber page : journal_.reached) {
-      if (journal_.went_on && page < world_.page_count && !world_.uses(page)) {
+      if (page >= world_.page_count || world_.uses(page)) {
+        continue;
+      }
+      if (journal_.went_on) {
         put(page, "journal page", Fate::lost, word::torn_tail);
+      } else if (!journal_.tail_is_zero) {
+        // Stale, or a journal that was hurt in its first page: the format cannot tell.
+        put(page, "journal page", Fate::rebuilt, word::unproven_tail);
       }
     }
     bool past = false;

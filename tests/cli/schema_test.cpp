@@ -61,6 +61,13 @@ TEST_F(Schemas, ReadingVerbs) {
   expect_fit("get", run_fake({"get", "--json", at("clean"), "1"}).out);
 }
 
+TEST_F(Schemas, Pictures) {
+  for (const char* store : {"clean", "torn", "hurt"}) {
+    expect_fit("map", run_fake({"map", "--json", at(store)}).out);
+    expect_fit("diff", run_fake({"diff", "--json", at(store), at("hurt")}).out, true);
+  }
+}
+
 TEST_F(Schemas, Failures) {
   for (const char* verb : {"info", "verify", "cat", "state", "explain", "stats", "seal"}) {
     expect_fit("error", run_fake({verb, "--json", at("missing")}).out);

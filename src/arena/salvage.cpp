@@ -76,9 +76,10 @@ class SalvageWalk {
     std::uint64_t frames = 0;
   };
 
-  SalvageWalk(const PayloadContext& payloads, unsigned threads, NewStore* store,
-              model::SalvageOutput* output, SalvageReport& report)
+  SalvageWalk(const PayloadContext& payloads, unsigned threads, FindingSink& findings,
+              NewStore* store, model::SalvageOutput* output, SalvageReport& report)
       : payloads_(payloads),
+        findings_(findings),
         scratch_(base::thread_count(threads)),
         store_(store),
         output_(output),
@@ -109,8 +110,12 @@ class SalvageWalk {
       const bool has_fault = refused != output.refused.end() && refused->first == i;
       const auto fault = has_fault ? std::optional(refused++->second) : std::nullopt;
       // What is of a newer kind is kept: only its frame is understood, as before.
-      const bool bad =
-          fault && payload_finding(*context_, 0, 0, *fault).severity == Severity::error;
+      bool bad = false;
+      if (fault) {
+        Finding finding = payload_finding(*context_, frames[i].offset, index_ + i, *fault);
+        bad = finding.severity == Severity::error;
+        tell(std::move(finding));
+      }
       SalvageRange range = range_of(frames[i].offset, frames[i].header.frame_bytes(), "frames");
       range.records = 1;
       at_ = frames[i].offset + range.length;
@@ -126,18 +131,21 @@ class SalvageWalk {
         VARVE_TRY(store_->add(frames[i].header, output.chunk->data_of(frames[i])));
       }
     }
+    index_ += frames.size();
     return true;
   }
 
   void segment(const SegmentContext& context) {
     context_ = &context;
     at_ = 0;
+    index_ = 0;
     reason_ = "not-a-frame";
   }
 
   Result<bool> damage(const SegmentContext& context, const Damage& damage) {
-    const Finding finding = damage_finding(context, damage, 0);
+    Finding finding = damage_finding(context, damage, index_++);
     reason_ = finding.code;
+    tell(std::move(finding));
     const bool committed =
         damage.kind == Damage::Kind::committed || damage.kind == Damage::Kind::earlier;
     report_.unknown_records += committed || damage.kind == Damage::Kind::in_progress ? 0 : 1;
@@ -161,6 +169,7 @@ class SalvageWalk {
     }
     VARVE_ASSIGN(const auto behind, look_behind(image, end, scanner));
     if (behind) {
+      tell(behind_finding(context, *behind));
       VARVE_TRY(take_behind(image, *behind, scanner));
     } else if (const auto rest = image.first_nonzero(at_); rest && *rest) {
       VARVE_ASSIGN(const auto last, image.last_nonzero(at_));
@@ -175,6 +184,13 @@ class SalvageWalk {
     base::Buffer room;
     PayloadScratch payload;
   };
+
+  void tell(Finding finding) {
+    if (finding.severity == Severity::error) {
+      report_.verdict = worse(report_.verdict, finding.verdict);
+    }
+    findings_.add(std::move(finding));
+  }
 
   SalvageRange range_of(std::uint64_t offset, std::uint64_t length, const char* unit) const {
     SalvageRange out;
@@ -260,12 +276,14 @@ class SalvageWalk {
   }
 
   const PayloadContext& payloads_;
+  FindingSink& findings_;
   std::vector<Scratch> scratch_;
   NewStore* store_;
   model::SalvageOutput* output_;
   SalvageReport& report_;
   const SegmentContext* context_ = nullptr;
-  std::uint64_t at_ = 0;  // all before it in the segment is accounted for
+  std::uint64_t at_ = 0;     // all before it in the segment is accounted for
+  std::uint64_t index_ = 0;  // of the next frame in the segment
   std::string reason_;
   std::uint64_t lost_frame_ = 0;
 };
@@ -313,14 +331,6 @@ Json generations_json(const StoreMap& map) {
 
 Result<SalvageReport> salvage_store(io::FileSystem& files, const std::string& path,
                                     const SalvageRequest& request, FindingSink& findings) {
-  OpenOptions open;
-  open.threads = request.threads;
-  open.max_memory_bytes = request.max_memory_bytes;
-  open.options = request.options;
-  VARVE_ASSIGN(const auto view, ArenaView::open(files, path, open));
-  VerifyRequest verify;
-  verify.threads = request.threads;
-  VARVE_ASSIGN(const VerifyReport verified, view->verify(verify, findings));
   VARVE_ASSIGN(const StoreMap map, map_for_salvage(files, path, request));
   if (!map.live || map.document_checkpoint ||
       (map.refusal && map.refusal->code == ErrorCode::unsupported)) {
@@ -335,18 +345,26 @@ Result<SalvageReport> salvage_store(io::FileSystem& files, const std::string& pa
   walk.policy = Policy::salvage;
   walk.threads = request.threads;
   walk.max_unit_bytes = request.max_memory_bytes;
+  FindingList told_already(0);
+  FindingSink* next_sink = &findings;
   return model::salvage_with(
       files, request, model::LostAndFound::inside,
       [&](model::SalvageOutput* output) -> Result<SalvageReport> {
+        FindingSink& sink = *std::exchange(next_sink, &told_already);
         SalvageReport report;
         report.path = path;
         report.format = "arena";
-        report.verdict = verified.verdict;
+        for (const Finding& finding : map.findings) {
+          if (finding.severity == Severity::error) {
+            report.verdict = worse(report.verdict, finding.verdict);
+          }
+          sink.add(finding);
+        }
         std::unique_ptr<NewStore> store;
         if (output != nullptr) {
           VARVE_ASSIGN(store, NewStore::create(files, map, output->store_path()));
         }
-        SalvageWalk handler(payloads, walk.threads, store.get(), output, report);
+        SalvageWalk handler(payloads, walk.threads, sink, store.get(), output, report);
         VARVE_TRY(walk_log(map, walk, handler));
         if (store) {
           VARVE_TRY(store->finish());

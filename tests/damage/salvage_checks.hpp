@@ -155,6 +155,7 @@ inline std::optional<Salvaged> salvage_and_check(const Format& format,
   EXPECT_EQ(rehearsed->missing_bytes(), out.report.missing_bytes());
   EXPECT_EQ(rehearsed->ranges.size(), out.report.ranges.size());
   EXPECT_EQ(rehearsed->verdict, out.report.verdict);
+  EXPECT_EQ(to_text(out.report.verdict), to_text(look_at(format, files, "/store").verdict));
   expect_ranges_add_up(out.report, files, "/store");
   expect_saved(out.report, files, "/store");
   EXPECT_TRUE(files.get(out.report.lost_and_found + "/salvage.json"));

@@ -81,6 +81,45 @@ TEST_P(SalvageOf, RandomlyDamagedStoresForgetsNothing) {
   }
 }
 
+// Whatever call fails: the source is as it was, and there is a whole new store or none.
+TEST_P(SalvageOf, AnyCallMayFail) {
+  VARVE_REQUIRE_SHARED();
+  const Format& format = *find_format(GetParam().format);
+  const io::simulated::Image image = image_of(GetParam().path);
+  std::uint64_t failed = 0;
+  for (std::uint64_t call = 0;; call += small_run() ? 5 : 1) {
+    SCOPED_TRACE("call " + std::to_string(call));
+    io::SimulatedFileSystem files(image, {nullptr, false});
+    const auto before = listing_of(files, "/store");
+    io::FixedEnvironment environment(1'704'067'200'000'000'000, 1'000'000, 7);
+    SalvageRequest request;
+    request.environment = &environment;
+    request.threads = 1;
+    request.target = "/new";
+    FindingList findings;
+    files.set_fault(io::Fault{call, io::FaultKind::io_error, false, io::k_changing_calls});
+    const auto report = salvage(files, format, "/store", request, findings);
+    const bool met = files.faults_met() != 0;
+    files.set_fault(std::nullopt);
+    EXPECT_EQ(listing_of(files, "/store"), before);
+    if (report || files.identity_of("/new")) {
+      EXPECT_EQ(to_text(look_at(format, files, "/new").verdict), "clean");
+    } else {
+      ++failed;
+    }
+    for (const std::string& name : files.paths("/")) {
+      // Where not even an empty directory can be removed it stays.
+      const std::size_t staging = name.find("varve-partial");
+      EXPECT_TRUE(staging == std::string::npos || (report && name.find('/') + 1 == name.size()))
+          << name;
+    }
+    if (!met || HasFailure()) {
+      break;
+    }
+  }
+  EXPECT_GT(failed, 3U);
+}
+
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SalvageOf);
 INSTANTIATE_TEST_SUITE_P(Damage, SalvageOf, ::testing::ValuesIn(sample_stores()),
                          [](const auto& param) { return test_name(param.param.path); });

@@ -50,8 +50,9 @@ constexpr std::array k_options = {
 };
 
 constexpr std::array k_filters = {
-    FilterSpec{"type", "NAME", "only events of this type (name or number)", true, "cat", {}},
-    FilterSpec{"job", "ID", "only events of this job (32 hex digits)", true, "cat state", {}},
+    FilterSpec{"type", "NAME", "only events of this type (name or number)", true, "cat follow", {}},
+    FilterSpec{
+        "job", "ID", "only events of this job (32 hex digits)", true, "cat state follow", {}},
     FilterSpec{"state", "STATE", "only jobs in this state", true, "state",
                "scheduled available executing retryable completed discarded cancelled"},
     FilterSpec{"queue", "KEY", "only jobs of this queue", true, "state", {}},

@@ -5,7 +5,9 @@
 // begin.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <functional>
 
 #include "tests/damage/case_file.hpp"
 #include "tests/damage/random_damage.hpp"
@@ -28,14 +30,12 @@ std::string in_words(const Sight& sight) {
   return out;
 }
 
-// The log as a strict scan delivers it.
-std::vector<std::string> strict_log(const Format& format, io::FileSystem& files) {
+// The log as another request delivers it.
+std::vector<std::string> log_by(const Format& format, io::FileSystem& files, ScanRequest request) {
   std::vector<std::string> out;
   OpenOptions open;
   open.threads = 1;
   if (auto view = format.open(files, "/store", open)) {
-    ScanRequest request;
-    request.strict = true;
     request.threads = 1;
     FindingList findings;
     LineSink sink(**view, Face::log, out);
@@ -67,8 +67,28 @@ void check_line(const Format& format, const io::simulated::Image& image, const s
   EXPECT_EQ(in_words(first), in_words(side_by_side));
   EXPECT_EQ(first.log, side_by_side.log);
   EXPECT_EQ(first.state, side_by_side.state);
-  const std::vector<std::string> strict = strict_log(format, files);
+  ScanRequest strictly;
+  strictly.strict = true;
+  const std::vector<std::string> strict = log_by(format, files, strictly);
   EXPECT_NE(prefix_length(strict, first.log), SIZE_MAX) << "strict rows are not a prefix";
+  ScanRequest backwards;
+  backwards.reverse = true;
+  std::vector<std::string> reversed = log_by(format, files, backwards);
+  std::ranges::reverse(reversed);
+  EXPECT_EQ(reversed, first.log) << "backwards";
+  if (format.has_seq() && !first.log.empty()) {
+    // In two halves by sequence, where the log's sequences ascend as they should.
+    const auto seq_of = [](const std::string& row) { return std::stoull(row.substr(7)); };
+    const bool ascends = std::ranges::is_sorted(first.log, {}, seq_of);
+    ScanRequest half;
+    half.predicate.seq_last = seq_of(first.log[first.log.size() / 2]);
+    std::vector<std::string> halves = log_by(format, files, half);
+    half.predicate = {};
+    half.predicate.seq_first = seq_of(first.log[first.log.size() / 2]) + 1;
+    const std::vector<std::string> rest = log_by(format, files, half);
+    halves.insert(halves.end(), rest.begin(), rest.end());
+    EXPECT_TRUE(!ascends || halves == first.log) << "in halves";
+  }
   if (first.verdict == Verdict::clean) {
     EXPECT_EQ(strict, first.log);
   }

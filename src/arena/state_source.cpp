@@ -49,6 +49,9 @@ Result<void> StateSource::freeze(const JournalEnd& end) {
 // The log before the frozen end: what is behind it is not looked at, as if it were not there yet.
 Result<void> StateSource::fold(LiveState& state) const {
   VARVE_ASSIGN(StoreMap map, map_store(files_, path_, {"", geometry_}));
+  if (auto refusal = refusal_to_write(map)) {
+    return std::unexpected(std::move(*refusal));
+  }
   if (map.live_name != end_.generation || map.segments.size() <= end_.segment) {
     return fail(ErrorCode::locked, "changing", "the log was replaced meanwhile", path_);
   }

@@ -35,12 +35,29 @@ std::string option(const OpenOptions& options, const std::string& name) {
   return found == options.options.end() ? std::string() : found->second;
 }
 
+// Beside a compaction CURRENT may name what is gone a moment later: then it names another one now.
+Result<StoreMap> map_for_reading(io::FileSystem& files, const std::string& path,
+                                 const std::string& generation,
+                                 const std::optional<Geometry>& geometry) {
+  constexpr int k_most_attempts = 5;
+  for (int attempt = 1;; ++attempt) {
+    auto map = map_store(files, path, {generation, geometry});
+    if (map || !generation.empty() || !is_missing(map.error()) || !files.identity_of(path)) {
+      return map;
+    }
+    if (attempt == k_most_attempts) {
+      return fail(ErrorCode::locked, "changing", "the log is replaced faster than it can be opened",
+                  path);
+    }
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ArenaView>> ArenaView::open(io::FileSystem& files, const std::string& path,
                                                    const OpenOptions& options,
                                                    const std::optional<Geometry>& geometry) {
-  VARVE_ASSIGN(StoreMap map, map_store(files, path, {option(options, "generation"), geometry}));
+  VARVE_ASSIGN(StoreMap map, map_for_reading(files, path, option(options, "generation"), geometry));
   std::unique_ptr<ArenaView> view(new ArenaView(files, std::move(map), options));
   const std::string passphrase_file = option(options, "passphrase-file");
   if (!passphrase_file.empty()) {

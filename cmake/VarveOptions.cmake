@@ -11,7 +11,9 @@ endif()
 
 find_program(VARVE_CCACHE ccache)
 if(VARVE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${VARVE_CCACHE}")
+  # The sloppiness lets ccache work beside precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros "${VARVE_CCACHE}")
   set(CMAKE_C_COMPILER_LAUNCHER "${VARVE_CCACHE}")
 endif()
 

@@ -12,7 +12,7 @@ namespace {
 
 struct Item {
   int number = 0;
-  long result = 0;
+  unsigned long result = 0;
 };
 
 class PipelineTest : public ::testing::TestWithParam<unsigned> {
@@ -22,10 +22,10 @@ class PipelineTest : public ::testing::TestWithParam<unsigned> {
 INSTANTIATE_TEST_SUITE_P(Threads, PipelineTest, ::testing::Values(1U, 2U, 3U, 8U));
 
 // Work of very different size, so that items finish out of order.
-long busy(int number) {
-  long sum = number;
+unsigned long busy(int number) {
+  auto sum = static_cast<unsigned long>(number);
   for (int i = 0; i < number % 7 * 3000; ++i) {
-    sum += (sum >> 3) ^ i;
+    sum += (sum >> 3) ^ static_cast<unsigned>(i);
   }
   return sum;
 }

@@ -58,9 +58,9 @@ struct Row {
            a.kind == b.kind && a.did == b.did && a.collection == b.collection && a.rkey == b.rkey &&
            a.rev == b.rev && a.payload == b.payload;
   }
-  friend void PrintTo(const Row& row, std::ostream* out) {
-    *out << "seq " << row.seq << " kind " << int(row.kind) << " " << row.did << "/"
-         << row.collection << "/" << row.rkey << " rev " << row.rev << ", " << row.payload.size()
+  friend void PrintTo(const Row& of, std::ostream* out) {
+    *out << "seq " << of.seq << " kind " << int(of.kind) << " " << of.did << "/"
+         << of.collection << "/" << of.rkey << " rev " << of.rev << ", " << of.payload.size()
          << " bytes";
   }
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Every crash and every failing call of initialization, appending, sealing, rotation, activation.
+#include "tests/support.hpp"
 #include "tests/tay/crash_checks.hpp"
 #include "varve/tay.hpp"
 
@@ -16,12 +17,12 @@ using varve::test::Table;
 // Fewer states under sanitizers; every one by default.
 io::CrashOptions crash_options() {
   io::CrashOptions options;
-  options.max_candidates = std::getenv("VARVE_TEST_SMALL") != nullptr ? 2000 : 40'000;
+  options.max_candidates = varve::test::scaled(40'000);
   return options;
 }
 CallOptions call_options() {
   CallOptions options;
-  options.crash_candidates = std::getenv("VARVE_TEST_SMALL") != nullptr ? 5 : 40;
+  options.crash_candidates = varve::test::scaled(40);
   return options;
 }
 

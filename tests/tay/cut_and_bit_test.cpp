@@ -87,7 +87,7 @@ TEST(Bits, OfEachFileAreNoticed) {
           const Sight sight = sight_of(files);
           return BitLook{sight.warnings > 0, sight.code, sight.fingerprint()};
         },
-        [](std::uint64_t) { return std::string("any"); });
+        [](std::uint64_t) { return std::string("any"); }, varve::test::scaled_sampling());
     EXPECT_EQ(report.noticed, report.bits) << path;
     EXPECT_GT(report.bits, 200U);
   }

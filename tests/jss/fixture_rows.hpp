@@ -59,9 +59,8 @@ struct Row {
            a.rev == b.rev && a.payload == b.payload;
   }
   friend void PrintTo(const Row& of, std::ostream* out) {
-    *out << "seq " << of.seq << " kind " << int(of.kind) << " " << of.did << "/"
-         << of.collection << "/" << of.rkey << " rev " << of.rev << ", " << of.payload.size()
-         << " bytes";
+    *out << "seq " << of.seq << " kind " << int(of.kind) << " " << of.did << "/" << of.collection
+         << "/" << of.rkey << " rev " << of.rev << ", " << of.payload.size() << " bytes";
   }
 };
 

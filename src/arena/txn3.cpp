@@ -51,7 +51,7 @@ std::optional<Txn3Outline> outline_txn3(base::ByteSpan payload, const PayloadRul
     element.tag = static_cast<Txn3Tag>(*tag);
     if (element.tag != Txn3Tag::json) {
       element.length = payload.size() - element.offset;
-      out.elements.push_back(std::move(element));
+      out.elements.push_back(element);
       return out;
     }
     const auto length = cursor.varint();
@@ -61,7 +61,7 @@ std::optional<Txn3Outline> outline_txn3(base::ByteSpan payload, const PayloadRul
       return std::nullopt;
     }
     element.length = cursor.position() - element.offset;
-    out.elements.push_back(std::move(element));
+    out.elements.push_back(element);
   }
   out.complete = cursor.at_end();
   if (!out.complete) {

@@ -128,9 +128,9 @@ std::string_view event_name(std::uint8_t type) {
 }
 
 std::uint8_t event_type_of(std::string_view name) {
-  for (std::uint8_t type = 1; type < k_event_names.size(); ++type) {
+  for (std::size_t type = 1; type < k_event_names.size(); ++type) {
     if (k_event_names[type] == name) {
-      return type;
+      return static_cast<std::uint8_t>(type);
     }
   }
   return 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cli/exit_codes.hpp"
 #include "cli/open.hpp"
@@ -24,8 +25,8 @@ constexpr std::size_t k_most_categories = 12;
 std::string bar(std::uint64_t value, std::uint64_t most) {
   const std::size_t length =
       most == 0 ? 0
-                : static_cast<std::size_t>(
-                      static_cast<double>(value) / static_cast<double>(most) * k_bar_columns + 0.5);
+                : static_cast<std::size_t>(std::lround(static_cast<double>(value) /
+                                                       static_cast<double>(most) * k_bar_columns));
   return std::string(value > 0 ? std::max<std::size_t>(length, 1) : 0, '#');
 }
 

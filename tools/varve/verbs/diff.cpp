@@ -14,7 +14,6 @@ namespace varve::cli {
 namespace {
 
 using terminal::counted;
-using terminal::printable;
 
 constexpr int k_different = 4;
 // How far ahead a common line is looked for, on each side.

@@ -76,7 +76,8 @@ class MemberSalvage {
         name_(std::move(name)),
         stem_(std::move(stem)),
         threads_(base::thread_count(shared.request.threads)),
-        deep_(segment, shared.request.max_memory_bytes) {
+        deep_(segment, shared.request.max_memory_bytes),
+        seq_before_(shared.last_seq) {
     for (const Finding& finding : segment.findings) {
       if (finding.severity == Severity::error && hurt_.empty()) {
         hurt_ = finding.code;
@@ -327,7 +328,10 @@ class MemberSalvage {
     out.first_seq = rows.min_seq;
     out.last_seq = rows.max_seq;
     out.reason = "seq-not-above";
-    shared_.findings.verdict = Verdict::damaged;
+    // Within one segment that is only odd; over segments it is what no archive may do.
+    if (seq_before_ && rows.min_seq <= *seq_before_) {
+      shared_.findings.verdict = Verdict::damaged;
+    }
     return save(std::move(out));
   }
 
@@ -375,7 +379,8 @@ class MemberSalvage {
   std::string stem_;
   unsigned threads_;
   DeepVerifier deep_;
-  std::string hurt_;  // the first thing that opening complained about
+  std::optional<std::uint64_t> seq_before_;  // of the rows of earlier segments
+  std::string hurt_;                         // the first thing that opening complained about
   bool sealed_ = false;
   SegmentWalk walk_;
   std::uint64_t at_ = 0;             // all before it is accounted for

@@ -153,7 +153,10 @@ int run_salvage(Session& session) {
   } else {
     session.out().print(report_text(session, *report));
   }
-  return exit_code(report->verdict);
+  // Nobody shall take a store that lacks something for a whole one.
+  return report->verdict == Verdict::clean && report->missing_bytes() != 0
+             ? exit_code(Verdict::damaged)
+             : exit_code(report->verdict);
 }
 
 const Registration k_salvage({
@@ -168,8 +171,9 @@ const Registration k_salvage({
         "or takes no other directory) with the raw bytes of what was not understood and the "
         "receipt salvage.json. All of it appears at the end or not at all.\n\n"
         "STORE is never written to, and not locked. The exit code is that of what was found in "
-        "STORE (0 clean, 1 torn, 2 damaged, 3 cannot tell), also where all went well: so a script "
-        "does not take a store with gaps for a whole one.",
+        "STORE (0 clean, 1 torn, 2 damaged, 3 cannot tell), also where all went well, and 2 where "
+        "something of a clean one is set aside: so a script does not take a store with gaps for a "
+        "whole one.",
     .operands = {{"STORE", "file or directory of any format"}},
     .examples = {{"salvage broken.jss", "what could be got back; nothing is written"},
                  {"salvage broken.jss -o whole.jss", "write the new store and its lost+found"},

@@ -115,8 +115,10 @@ TEST(Program, DiffFindsARowThatCameInBetween) {
 void expect_followed(const std::string& store, const std::string& format,
                      const std::vector<std::string>& inputs, bool seal) {
   RunResult followed;
-  std::thread follower(
-      [&] { followed = run_tool({"follow", "--idle-exit", "3", "--payload", "none", store}); });
+  std::thread follower([&] {
+    followed = run_tool({"follow", "--limit", std::to_string(inputs.size()), "--idle-exit", "300",
+                         "--payload", "none", store});
+  });
   for (const std::string& input : inputs) {
     std::this_thread::sleep_for(std::chrono::milliseconds(120));
     RunOptions options;

@@ -35,7 +35,7 @@ struct Predicate {
 };
 
 // Works on a batch on the thread that decoded it, before it is delivered in order. Called from
-// several threads at once.
+// several threads at once, twice where a limit cuts the batch: it leaves the columns alone.
 class BatchMapper {
  public:
   virtual ~BatchMapper() = default;

@@ -3,11 +3,7 @@
 
 namespace varve::output {
 
-void LineRenderer::map(Batch& batch) const {
-  view_.render(face_, batch, options_, batch.mapped);
-  batch.columns.clear();
-  batch.owner.reset();
-}
+void LineRenderer::map(Batch& batch) const { view_.render(face_, batch, options_, batch.mapped); }
 
 Result<bool> LineSink::consume(Batch batch) {
   if (batch.mapped.empty() && batch.rows > 0) {

@@ -8,8 +8,8 @@
 
 namespace varve::output {
 
-// Renders each batch into Batch::mapped and lets go of its columns, so that what waits for its turn
-// is only text.
+// Renders each batch into Batch::mapped. The columns stay: a limit that cuts the batch has it
+// rendered once more.
 class LineRenderer final : public BatchMapper {
  public:
   LineRenderer(const StoreView& view, Face face, RenderOptions options)

@@ -8,6 +8,7 @@
 
 #include "fixture_rows.hpp"
 #include "jss/log_schema.hpp"
+#include "output/json_lines.hpp"
 #include "view_support.hpp"
 
 namespace varve::jss::test {
@@ -86,6 +87,14 @@ class MappedSink final : public BatchSink {
   std::string text;
 };
 
+struct TextSink final : output::ByteSink {
+  Result<bool> write(std::string_view bytes) override {
+    text += bytes;
+    return true;
+  }
+  std::string text;
+};
+
 TEST(JssScan, LimitsCutExactly) {
   VARVE_REQUIRE_SHARED();
   const auto view = open_view(archive());
@@ -114,6 +123,13 @@ TEST(JssScan, LimitsCutExactly) {
         text += line + '\n';
       }
       EXPECT_EQ(sink.text, text);
+      // So is what the program prints: a batch can be rendered twice.
+      TextSink out;
+      const output::LineRenderer renderer(*view, Face::log, {});
+      output::LineSink lines(renderer, out);
+      request.mapper = &renderer;
+      ASSERT_TRUE(view->scan(request, lines, findings).has_value());
+      EXPECT_EQ(out.text, text);
     }
   }
 }

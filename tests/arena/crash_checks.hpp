@@ -28,6 +28,7 @@ inline io::CrashOptions crash_options() {
 inline CallOptions call_options() {
   CallOptions options;
   options.crash_candidates = varve::test::small_run() ? 2 : 8;
+  options.stride = varve::test::small_run() ? 7 : 1;
   return options;
 }
 

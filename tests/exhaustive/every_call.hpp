@@ -17,6 +17,7 @@ struct CallOptions {
                                       io::FaultKind::short_write};
   // Crash states looked at behind each failure; 0: only the restart of the process.
   std::uint64_t crash_candidates = 200;
+  std::uint64_t stride = 1;  // a failure at each call; 2: at every other one
 };
 
 struct CallOutcome {
@@ -59,7 +60,7 @@ CallOutcome every_call(const io::simulated::Image& image, Run run, Check check,
       outcome.calls += (options.calls & mask_of(call.kind)) != 0 ? 1 : 0;
     }
   }
-  for (std::uint64_t call = 0; call < outcome.calls; ++call) {
+  for (std::uint64_t call = 0; call < outcome.calls; call += options.stride) {
     for (const io::FaultKind kind : options.kinds) {
       for (const bool for_good : {false, true}) {
         const io::Fault fault{call, kind, for_good, options.calls};

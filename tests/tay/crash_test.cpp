@@ -23,6 +23,7 @@ io::CrashOptions crash_options() {
 CallOptions call_options() {
   CallOptions options;
   options.crash_candidates = varve::test::scaled(40);
+  options.stride = varve::test::small_run() ? 3 : 1;
   return options;
 }
 

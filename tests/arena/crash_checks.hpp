@@ -22,7 +22,7 @@ using varve::test::Promises;
 
 inline io::CrashOptions crash_options() {
   io::CrashOptions options;
-  options.max_candidates = varve::test::small_run() ? 1500 : 20'000;
+  options.max_candidates = varve::test::small_run() ? 400 : 20'000;
   return options;
 }
 inline CallOptions call_options() {

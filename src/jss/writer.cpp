@@ -2,6 +2,7 @@
 // The writer of a store: rows into pending blocks, blocks pressed side by side and committed in
 // order, segments rotated (sections 13 and 15).
 #include <algorithm>
+#include <cerrno>
 #include <limits>
 #include <utility>
 
@@ -118,7 +119,15 @@ Result<void> Writer::Impl::begin_segment() {
     return fail(ErrorCode::limit, "limit", "there is no file name left for another segment",
                 place.directory->path());
   }
-  VARVE_ASSIGN(active, ActiveSegment::create(*place.directory, *name));
+  auto made = ActiveSegment::create(*place.directory, *name);
+  if (!made) {
+    // Nothing was locked while there was no active segment, so another writer may have begun it.
+    return made.error().system_errno == EEXIST
+               ? fail(ErrorCode::locked, "locked", "another writer has begun the next segment",
+                      place.directory->path())
+               : std::unexpected(std::move(made).error());
+  }
+  active = *std::move(made);
   ++next_number;
   return {};
 }

@@ -331,6 +331,24 @@ TEST(JssWriter, OneWriterAtATime) {
   EXPECT_EQ(second.error().code, ErrorCode::locked);
 }
 
+// Where no segment is active there is nothing to lock: the one that comes first goes on.
+TEST(JssWriter, TheNextSegmentHasOneWriterToo) {
+  io::SimulatedFileSystem files;
+  ASSERT_TRUE(Writer::create(files, "/a"));
+  auto first = Writer::open(files, "/a");
+  append_rows(**first, 0, 2);
+  ASSERT_TRUE((*first)->seal());
+  auto second = Writer::open(files, "/a");
+  ASSERT_TRUE(second);
+  append_rows(**first, 2, 4);
+  ASSERT_TRUE((*first)->sync());
+  append_rows(**second, 2, 3);
+  EXPECT_EQ((*second)->sync().error().code, ErrorCode::locked);
+  ASSERT_TRUE((*first)->seal());
+  EXPECT_EQ((*second)->sync().error().code, ErrorCode::poisoned);
+  expect_rows(sealed_rows(files, "/a"), 4);
+}
+
 TEST(JssWriter, DoesNotCreateOverAnything) {
   io::SimulatedFileSystem files;
   ASSERT_TRUE(Writer::create(files, "/a"));

@@ -161,6 +161,7 @@ TEST(JssCrashes, EveryOneOfTheWriter) {
 TEST(JssCrashes, EveryFailingCallOfTheWriter) {
   CallOptions options;
   options.crash_candidates = varve::test::small_run() ? 2 : 10;
+  options.stride = varve::test::small_run() ? 5 : 1;
   Table table = CallOutcome::make_table("jss: what appends and seals against every failing call");
   each_operation([&](const char* name, const io::simulated::Image& image, auto run, auto check) {
     if constexpr (std::is_same_v<decltype(check), Judged>) {

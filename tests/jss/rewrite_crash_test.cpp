@@ -150,6 +150,7 @@ TEST(JssCrashes, EveryOneOfARewrite) {
 TEST(JssCrashes, EveryFailingCallOfARewrite) {
   CallOptions options;
   options.crash_candidates = varve::test::small_run() ? 2 : 4;
+  options.stride = varve::test::small_run() ? 13 : 1;
   options.kinds = {io::FaultKind::io_error, io::FaultKind::short_write};
   Table table = CallOutcome::make_table("jss: what rewrites segments against every failing call");
   each_rewriting([&](const char* name, const Rewriting& rewriting) {

@@ -15,17 +15,11 @@
 namespace {
 
 using namespace varve;
+using bench::must;
 
 constexpr std::size_t k_record_bytes = 100;
 constexpr int k_appends = 20;  // in one call of a contender
 constexpr int k_threads = 8;
-
-void must(bool fine, const char* what) {
-  if (!fine) {
-    std::fprintf(stderr, "%s failed\n", what);
-    std::exit(74);
-  }
-}
 
 std::unique_ptr<io::File> open_log(const std::string& path) {
   auto file = io::posix_file_system().open_file(path, io::OpenMode::create);
@@ -55,9 +49,7 @@ void append_by_threads(io::GroupCommit<Record>& queue) {
 
 int main(int argc, char** argv) {
   bench::Runner runner("append", argc, argv);
-  std::string pattern = (std::filesystem::temp_directory_path() / "varve-bench-XXXXXX").string();
-  must(::mkdtemp(pattern.data()) != nullptr, "mkdtemp");
-  const std::string directory = pattern;
+  const std::string directory = bench::scratch_directory();
   const std::array<std::byte, k_record_bytes> record{};
 
   const int bare = ::open((directory + "/bare").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);

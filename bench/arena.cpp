@@ -245,9 +245,7 @@ void open_ten_gib(bench::Runner& runner, const std::string& directory) {
 
 int main(int argc, char** argv) {
   bench::Runner runner("arena", argc, argv);
-  std::string pattern = (std::filesystem::temp_directory_path() / "varve-bench-XXXXXX").string();
-  must(::mkdtemp(pattern.data()) != nullptr, "mkdtemp");
-  const std::string directory = pattern;
+  const std::string directory = bench::scratch_directory();
   if (runner.wants("append")) {
     append_of(runner, directory, 100, "100 B");
     append_of(runner, directory, 1024, "1 KiB");

@@ -9,19 +9,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 
-namespace varve::bench {
+#include "bench/harness.hpp"
 
-inline void must(bool fine, const char* what) {
-  if (!fine) {
-    std::fprintf(stderr, "%s failed\n", what);
-    std::exit(74);
-  }
-}
+namespace varve::bench {
 
 inline constexpr std::size_t k_table_bytes = std::size_t{1} << 30;
 

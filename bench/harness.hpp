@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <string>
@@ -36,6 +37,21 @@ namespace varve::bench {
 template <class T>
 void keep(const T& value) {
   asm volatile("" : : "r,m"(value) : "memory");
+}
+
+// Ends the program where the work itself went wrong: its figures would mean nothing.
+inline void must(bool fine, const char* what) {
+  if (!fine) {
+    std::fprintf(stderr, "%s failed\n", what);
+    std::exit(74);
+  }
+}
+
+// A new empty directory, which the caller removes.
+inline std::string scratch_directory() {
+  std::string name = (std::filesystem::temp_directory_path() / "varve-bench-XXXXXX").string();
+  must(::mkdtemp(name.data()) != nullptr, "mkdtemp");
+  return name;
 }
 
 enum class Role : std::uint8_t {

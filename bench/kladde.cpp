@@ -266,9 +266,7 @@ void opening(bench::Runner& runner, const std::string& directory) {
 
 int main(int argc, char** argv) {
   bench::Runner runner("kladde", argc, argv);
-  std::string pattern = (std::filesystem::temp_directory_path() / "varve-bench-XXXXXX").string();
-  must(::mkdtemp(pattern.data()) != nullptr, "mkdtemp");
-  const std::string directory = pattern;
+  const std::string directory = bench::scratch_directory();
   transactions(runner, directory);
   opening(runner, directory);
   recovery(runner, directory);

@@ -7,21 +7,14 @@
 #include <sqlite3.h>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-namespace varve::bench {
+#include "bench/harness.hpp"
 
-inline void must(bool fine, const char* what) {
-  if (!fine) {
-    std::fprintf(stderr, "%s failed\n", what);
-    std::exit(74);
-  }
-}
+namespace varve::bench {
 
 // One value of the work: `id` gets these bytes.
 struct Put {

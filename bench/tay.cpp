@@ -20,6 +20,7 @@
 namespace {
 
 using namespace varve;
+using bench::must;
 
 constexpr std::size_t k_jobs = 10'000;
 constexpr std::size_t k_events = 3 * k_jobs;
@@ -27,13 +28,6 @@ constexpr std::size_t k_args_bytes =
     1140;                      // makes the store 19.4 MB, as the original's measurement
 constexpr int k_appends = 20;  // in one call of a contender
 constexpr std::size_t k_payload_bytes = 400;
-
-void must(bool fine, const char* what) {
-  if (!fine) {
-    std::fprintf(stderr, "%s failed\n", what);
-    std::exit(74);
-  }
-}
 
 tay::Budgets no_budgets() {
   tay::Budgets out;
@@ -212,9 +206,7 @@ void group_commit(bench::Runner& runner, const std::string& directory) {
 
 int main(int argc, char** argv) {
   bench::Runner runner("tay", argc, argv);
-  std::string pattern = (std::filesystem::temp_directory_path() / "varve-bench-XXXXXX").string();
-  must(::mkdtemp(pattern.data()) != nullptr, "mkdtemp");
-  const std::string directory = pattern;
+  const std::string directory = bench::scratch_directory();
   check_and_replay(runner, directory);
   append(runner, directory);
   group_commit(runner, directory);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The outcome of `salvage`: CONTRACT section 8, schema varve.salvage/1.
+// What Format::salvage() is asked for, and its outcome: CONTRACT section 8, schema
+// varve.salvage/1.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,6 @@
 #include "varve/json.hpp"
 
 namespace varve {
-
-class Format;
 
 // What becomes of a stretch of the source.
 enum class Fate : std::uint8_t {
@@ -82,13 +81,6 @@ struct SalvageRequest {
   MaxLoss max_loss;
   std::map<std::string, std::string> options;  // the format's own, see Format::options()
 };
-
-// Writes a new store of every intact record that it can hold, and lost+found with the rest (see
-// docs/salvage.md). Findings of the source go to the sink. `path` is never written to, nor locked.
-// Errors: ErrorCode::damaged, reason "max_loss", if more would be missing than allowed;
-// ErrorCode::unsupported, "not_offered", for a format that is none of Varve's own.
-Result<SalvageReport> salvage(io::FileSystem& files, const Format& format, const std::string& path,
-                              const SalvageRequest& request, FindingSink& findings);
 
 // varve.salvage/1
 Json to_json(const SalvageReport& report);

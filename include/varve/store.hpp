@@ -21,6 +21,10 @@
 
 namespace varve {
 
+// varve/salvage.hpp
+struct SalvageReport;
+struct SalvageRequest;
+
 struct OpenOptions {
   unsigned threads = 0;  // 0: all cores
   std::uint64_t max_memory_bytes = std::uint64_t{1} << 30;
@@ -252,6 +256,12 @@ class Format {
   // A consistent copy of a possibly live store in the new directory `target`, with a catalogue.
   virtual Result<WriteReport> backup(io::FileSystem& files, const std::string& path,
                                      const std::string& target, const WriteRequest& request) const;
+  // Writes a new store of every intact record that it can hold, and lost+found with the rest (see
+  // varve/salvage.hpp, docs/salvage.md). Findings of the source go to the sink. `path` is never
+  // written to, nor locked. Errors: ErrorCode::damaged, reason "max_loss", if more would be missing
+  // than allowed.
+  virtual Result<SalvageReport> salvage(io::FileSystem& files, const std::string& path,
+                                        const SalvageRequest& request, FindingSink& findings) const;
 };
 
 // The registration table, in the order of detection.

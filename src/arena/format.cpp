@@ -3,6 +3,7 @@
 #include <span>
 
 #include "arena/codec.hpp"
+#include "arena/salvage.hpp"
 #include "arena/view.hpp"
 #include "arena/writing.hpp"
 
@@ -141,6 +142,11 @@ class ArenaFormat final : public Format {
                              const std::string& target,
                              const WriteRequest& request) const override {
     return backup_store(files, path, target, request);
+  }
+  Result<SalvageReport> salvage(io::FileSystem& files, const std::string& path,
+                                const SalvageRequest& request,
+                                FindingSink& findings) const override {
+    return salvage_store(files, path, request, findings);
   }
 
   std::optional<int> verify_exit_code(

@@ -345,12 +345,9 @@ Result<SalvageReport> salvage_store(io::FileSystem& files, const std::string& pa
   walk.policy = Policy::salvage;
   walk.threads = request.threads;
   walk.max_unit_bytes = request.max_memory_bytes;
-  FindingList told_already(0);
-  FindingSink* next_sink = &findings;
   return model::salvage_with(
-      files, request, model::LostAndFound::inside,
-      [&](model::SalvageOutput* output) -> Result<SalvageReport> {
-        FindingSink& sink = *std::exchange(next_sink, &told_already);
+      files, request, model::LostAndFound::inside, findings,
+      [&](model::SalvageOutput* output, FindingSink& sink) -> Result<SalvageReport> {
         SalvageReport report;
         report.path = path;
         report.format = "arena";

@@ -2,13 +2,13 @@
 #include "arena/writing.hpp"
 
 #include <cerrno>
-#include <charconv>
 #include <utility>
 #include <vector>
 
 #include "arena/journal.hpp"
 #include "arena/payload_line.hpp"
 #include "arena/state_source.hpp"
+#include "model/options.hpp"
 
 namespace varve::arena {
 
@@ -16,21 +16,6 @@ namespace {
 
 // Records that wait are written, though not synced, before they become more than this.
 constexpr std::size_t k_waiting_bytes = std::size_t{16} << 20;
-
-Result<std::uint64_t> number_option(const WriteRequest& request, const std::string& name,
-                                    std::uint64_t fallback) {
-  const auto found = request.options.find(name);
-  if (found == request.options.end()) {
-    return fallback;
-  }
-  const std::string& text = found->second;
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) {
-    return fail(ErrorCode::invalid_argument, name, "--" + name + " " + text + ": no number");
-  }
-  return value;
-}
 
 JournalOptions journal_options(const WriteRequest& request) {
   JournalOptions options;
@@ -193,9 +178,10 @@ Result<WriteReport> init_store(io::FileSystem& files, const std::string& path,
                                const WriteRequest& request) {
   CreateOptions options;
   VARVE_ASSIGN(const std::uint64_t version,
-               number_option(request, "format-version", options.version));
+               model::number_option(request.options, "format-version", options.version));
   options.version = version <= k_newest_version ? static_cast<std::uint32_t>(version) : 0;
-  VARVE_ASSIGN(options.dimensions, number_option(request, "dimensions", options.dimensions));
+  VARVE_ASSIGN(options.dimensions,
+               model::number_option(request.options, "dimensions", options.dimensions));
   options.bare = request.options.contains("bare");
   options.meaning_enabled = !request.options.contains("no-meaning");
   options.dry_run = request.dry_run;

@@ -4,6 +4,7 @@
 
 #include "jss/segment_directory.hpp"
 #include "jss/writing.hpp"
+#include "model/options.hpp"
 #include "varve/jss_compact.hpp"
 
 namespace varve::jss {
@@ -17,10 +18,10 @@ Result<WriteReport> compact_store(io::FileSystem& files, const std::string& path
     options.watermark = 0;
   }
   if (request.options.contains("watermark")) {
-    VARVE_ASSIGN(options.watermark, number_option(request.options, "watermark", 0));
+    VARVE_ASSIGN(options.watermark, model::number_option(request.options, "watermark", 0));
   }
   VARVE_ASSIGN(options.max_tombstones,
-               number_option(request.options, "max-tombstones", options.max_tombstones));
+               model::number_option(request.options, "max-tombstones", options.max_tombstones));
   WriteReport report;
   report.dry_run = request.dry_run;
   // The rows of the active segment take part only once it is sealed. If a writer is at work on it,

@@ -144,6 +144,11 @@ class JssFormat final : public Format {
                              const WriteRequest& request) const override {
     return backup_store(files, path, target, request);
   }
+  Result<SalvageReport> salvage(io::FileSystem& files, const std::string& path,
+                                const SalvageRequest& request,
+                                FindingSink& findings) const override {
+    return salvage_store(files, path, request, findings);
+  }
 };
 
 }  // namespace

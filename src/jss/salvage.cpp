@@ -16,6 +16,7 @@
 #include "jss/walker.hpp"
 #include "jss/writing.hpp"
 #include "model/salvage_output.hpp"
+#include "model/verdict_sink.hpp"
 
 namespace varve::jss {
 
@@ -33,29 +34,11 @@ struct FrameWork {
   BlockSummary summary;
 };
 
-// Passes findings on and keeps the worst verdict.
-class VerdictSink final : public FindingSink {
- public:
-  explicit VerdictSink(FindingSink* next) : next_(*next) {}
-  VerdictSink(const VerdictSink&) = delete;
-  VerdictSink& operator=(const VerdictSink&) = delete;
-  void add(Finding finding) override {
-    if (finding.severity == Severity::error) {
-      verdict = worse(verdict, finding.verdict);
-    }
-    next_.add(std::move(finding));
-  }
-  Verdict verdict = Verdict::clean;
-
- private:
-  FindingSink& next_;
-};
-
 // What the members of one archive share.
 struct Shared {
   const SalvageRequest& request;
   SalvageReport& report;
-  VerdictSink& findings;
+  model::VerdictSink& findings;
   model::SalvageOutput* output;
   io::Directory* directory;                    // of the new segments; null for a rehearsal
   std::optional<std::uint64_t> last_seq = {};  // of the rows kept so far
@@ -330,7 +313,7 @@ class MemberSalvage {
     out.reason = "seq-not-above";
     // Within one segment that is only odd; over segments it is what no archive may do.
     if (seq_before_ && rows.min_seq <= *seq_before_) {
-      shared_.findings.verdict = Verdict::damaged;
+      shared_.findings.worsen(Verdict::damaged);
     }
     return save(std::move(out));
   }
@@ -392,7 +375,7 @@ class MemberSalvage {
 Result<SalvageReport> pass(io::FileSystem& files, const std::string& path,
                            const SalvageRequest& request, FindingSink& sink,
                            model::SalvageOutput* output) {
-  VerdictSink findings(&sink);
+  model::VerdictSink findings(&sink);
   VARVE_ASSIGN(const auto archive, Archive::open(files, path));
   SalvageReport report;
   report.path = path;
@@ -426,7 +409,7 @@ Result<SalvageReport> pass(io::FileSystem& files, const std::string& path,
   if (directory) {
     VARVE_TRY(directory->sync());
   }
-  report.verdict = findings.verdict;
+  report.verdict = findings.verdict();
   report.detail.set("segments", std::uint64_t{archive->members().size()})
       .set("emptied_blocks", shared.emptied_blocks);
   return report;
@@ -440,13 +423,11 @@ Result<SalvageReport> salvage_store(io::FileSystem& files, const std::string& pa
     const auto identity = files.identity_of(path);
     return identity && identity->type == io::FileType::directory;
   }();
-  FindingList told_already(0);
-  FindingSink* sink = &findings;
-  return model::salvage_with(
-      files, request, archive ? model::LostAndFound::inside : model::LostAndFound::beside,
-      [&](model::SalvageOutput* output) {
-        return pass(files, path, request, *std::exchange(sink, &told_already), output);
-      });
+  return model::salvage_with(files, request,
+                             archive ? model::LostAndFound::inside : model::LostAndFound::beside,
+                             findings, [&](model::SalvageOutput* output, FindingSink& sink) {
+                               return pass(files, path, request, sink, output);
+                             });
 }
 
 }  // namespace varve::jss

@@ -8,7 +8,7 @@
 
 #include "jss/snapshot_plan.hpp"
 #include "jss/view.hpp"
-#include "jss/writing.hpp"
+#include "model/options.hpp"
 
 namespace varve::jss {
 
@@ -163,7 +163,7 @@ Result<Json> View::snapshot_plan(const ScanRequest& request, std::string_view bo
   }
   SnapshotLimits limits;
   VARVE_ASSIGN(limits.max_entries,
-               number_option(request.options, "max-entries", limits.max_entries));
+               model::number_option(request.options, "max-entries", limits.max_entries));
   VARVE_ASSIGN(limits.whole_segment_share,
                share_option(request.options, "whole-segment-share", limits.whole_segment_share));
   FooterShelf shelf(0);  // one call: nothing would be looked at twice

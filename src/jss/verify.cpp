@@ -11,29 +11,11 @@
 #include "jss/deep_verify.hpp"
 #include "jss/view.hpp"
 #include "jss/walker.hpp"
+#include "model/verdict_sink.hpp"
 
 namespace varve::jss {
 
 namespace {
-
-// Passes findings on and keeps the worst verdict of what went through.
-class VerdictSink final : public FindingSink {
- public:
-  explicit VerdictSink(FindingSink* next) : next_(*next) {}
-  VerdictSink(const VerdictSink&) = delete;
-  VerdictSink& operator=(const VerdictSink&) = delete;
-  void add(Finding finding) override {
-    if (finding.severity == Severity::error) {
-      verdict_ = worse(verdict_, finding.verdict);
-    }
-    next_.add(std::move(finding));
-  }
-  Verdict verdict() const { return verdict_; }
-
- private:
-  FindingSink& next_;
-  Verdict verdict_ = Verdict::clean;
-};
 
 // What a verified member tells the archive.
 struct MemberSummary {
@@ -313,7 +295,7 @@ Result<VerifyReport> View::verify(const VerifyRequest& request, FindingSink& fin
   report.path = archive_->path();
   report.format = "jss";
   report.version = k_version;
-  VerdictSink all(&findings);
+  model::VerdictSink all(&findings);
   std::uint64_t total = 0;
   for (const Member& member : archive_->members()) {
     total += member.identity.size_bytes;
@@ -325,7 +307,7 @@ Result<VerifyReport> View::verify(const VerifyRequest& request, FindingSink& fin
   SuccessionCheck succession(all);
   for (std::size_t i = 0; i < archive_->members().size(); ++i) {
     VARVE_ASSIGN(const auto segment, archive_->open_segment(i, options_.max_memory_bytes));
-    VerdictSink of_member(&all);
+    model::VerdictSink of_member(&all);
     MemberVerifier verifier(*segment, request, options_, report, of_member, progress);
     VARVE_ASSIGN(const MemberSummary summary, verifier.run());
     if (archive_->is_directory()) {

@@ -2,12 +2,12 @@
 #include "jss/writing.hpp"
 
 #include <cerrno>
-#include <charconv>
 #include <utility>
 
 #include "jss/event_line.hpp"
 #include "jss/layout.hpp"
 #include "jss/names.hpp"
+#include "model/options.hpp"
 
 namespace varve::jss {
 
@@ -42,33 +42,19 @@ class LineAppender final : public Appender {
 
 }  // namespace
 
-Result<std::uint64_t> number_option(const std::map<std::string, std::string>& options,
-                                    const std::string& name, std::uint64_t fallback) {
-  const auto found = options.find(name);
-  if (found == options.end()) {
-    return fallback;
-  }
-  const std::string& text = found->second;
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || text.empty()) {
-    return fail(ErrorCode::invalid_argument, name, "--" + name + " " + text + ": no number");
-  }
-  return value;
-}
-
 Result<WriterOptions> writer_options(const WriteRequest& request) {
   WriterOptions options;
   options.threads = request.threads;
   VARVE_ASSIGN(const std::uint64_t rows,
-               number_option(request.options, "block-rows", options.block_rows));
+               model::number_option(request.options, "block-rows", options.block_rows));
   if (rows == 0 || rows > k_max_block_rows) {
     return fail(ErrorCode::invalid_argument, "block-rows", "a block holds 1 to 262144 rows");
   }
   options.block_rows = static_cast<std::uint32_t>(rows);
   VARVE_ASSIGN(options.rotation_bytes,
-               number_option(request.options, "rotation-bytes", options.rotation_bytes));
-  VARVE_ASSIGN(options.next_seq, number_option(request.options, "next-seq", options.next_seq));
+               model::number_option(request.options, "rotation-bytes", options.rotation_bytes));
+  VARVE_ASSIGN(options.next_seq,
+               model::number_option(request.options, "next-seq", options.next_seq));
   return options;
 }
 

@@ -3,7 +3,6 @@
 // options, by name: block-rows, rotation-bytes, next-seq (append); see format.cpp.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 
@@ -16,9 +15,6 @@ namespace varve::jss {
 
 // The writer's options in a request; ErrorCode::invalid_argument for a value that is none.
 Result<WriterOptions> writer_options(const WriteRequest& request);
-// An option that is a number; `fallback` where it is absent.
-Result<std::uint64_t> number_option(const std::map<std::string, std::string>& options,
-                                    const std::string& name, std::uint64_t fallback);
 
 Result<WriteReport> init_store(io::FileSystem& files, const std::string& path,
                                const WriteRequest& request);

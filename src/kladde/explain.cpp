@@ -6,6 +6,7 @@
 #include "kladde/explain_journal.hpp"
 #include "kladde/owners.hpp"
 #include "kladde/view.hpp"
+#include "model/verdict_sink.hpp"
 
 namespace varve::kladde {
 
@@ -278,7 +279,7 @@ Result<ScanSummary> View::explain_once(const ExplainRequest& request, ExplainSin
     return fail(ErrorCode::invalid_argument, "not_found", "a kladde store is one file: use @OFFSET",
                 path_);
   }
-  VerdictSink findings(out);
+  model::VerdictSink findings(&out);
   const Policy policy = Policy::report(findings);
   const LoadRequest load_options = load_request(false);
   VARVE_ASSIGN(const io::FileIdentity identity, file_->identity());

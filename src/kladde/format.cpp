@@ -2,6 +2,7 @@
 // The format's entry in the registration table: detection, options, filters, opening.
 #include <array>
 
+#include "kladde/salvage.hpp"
 #include "kladde/view.hpp"
 #include "kladde/writing.hpp"
 
@@ -90,6 +91,11 @@ class KladdeFormat final : public Format {
                              const std::string& target,
                              const WriteRequest& request) const override {
     return backup_store(files, path, target, request);
+  }
+  Result<SalvageReport> salvage(io::FileSystem& files, const std::string& path,
+                                const SalvageRequest& request,
+                                FindingSink& findings) const override {
+    return salvage_store(files, path, request, findings);
   }
 };
 

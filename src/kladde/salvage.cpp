@@ -431,15 +431,16 @@ Result<SalvageReport> salvage_store(io::FileSystem& files, const std::string& pa
                 path);
   }
   VARVE_ASSIGN(const Source source, open_source(files, path, request));
-  return model::salvage_with(files, request, model::LostAndFound::beside,
-                             [&](model::SalvageOutput* output) -> Result<SalvageReport> {
-                               SalvageReport report;
-                               report.path = path;
-                               report.format = "kladde";
-                               report.verdict = verified.verdict;
-                               VARVE_TRY(Salvage(files, source, request, output, report).run());
-                               return report;
-                             });
+  return model::salvage_with(
+      files, request, model::LostAndFound::beside, findings,
+      [&](model::SalvageOutput* output, FindingSink&) -> Result<SalvageReport> {
+        SalvageReport report;
+        report.path = path;
+        report.format = "kladde";
+        report.verdict = verified.verdict;
+        VARVE_TRY(Salvage(files, source, request, output, report).run());
+        return report;
+      });
 }
 
 }  // namespace varve::kladde

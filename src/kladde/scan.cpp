@@ -6,6 +6,7 @@
 #include "kladde/contents.hpp"
 #include "kladde/rows.hpp"
 #include "kladde/view.hpp"
+#include "model/verdict_sink.hpp"
 
 namespace varve::kladde {
 
@@ -224,7 +225,7 @@ bool is_readable(const World& world, const Allocation& allocation) {
 
 Result<ScanSummary> View::scan_log(const ScanRequest& request, BatchSink& sink, FindingSink& out) {
   ScanSummary summary;
-  VerdictSink findings(out);
+  model::VerdictSink findings(&out);
   const Policy policy = request.strict ? Policy::strict(path_) : Policy::report(findings);
   const bool full = request.options.contains("full");
   const LoadRequest load_options = load_request(full, request.threads);
@@ -262,7 +263,7 @@ Result<ScanSummary> View::scan_log(const ScanRequest& request, BatchSink& sink, 
 Result<ScanSummary> View::scan_state(const ScanRequest& request, BatchSink& sink,
                                      FindingSink& out) {
   ScanSummary summary;
-  VerdictSink findings(out);
+  model::VerdictSink findings(&out);
   const Policy policy = request.partial ? Policy::report(findings) : Policy::strict(path_);
   const LoadRequest load_options = load_request(true, request.threads);
   VARVE_ASSIGN(const auto ids, wanted_ids(request.predicate));

@@ -4,6 +4,7 @@
 
 #include "kladde/reach.hpp"
 #include "kladde/view.hpp"
+#include "model/verdict_sink.hpp"
 
 namespace varve::kladde {
 
@@ -123,7 +124,7 @@ Result<VerifyReport> View::verify_once(const VerifyRequest& request, FindingSink
   VerifyReport report;
   report.path = path_;
   report.format = "kladde";
-  VerdictSink findings(out);
+  model::VerdictSink findings(&out);
   HintSink hinted(findings, [this] { return dialect_hint(); });
   const Policy policy = Policy::report(hinted);
   LoadRequest load = load_request(!request.quick, request.threads);

@@ -74,23 +74,6 @@ class View final : public StoreView {
   Generation generation_;
 };
 
-// Passes findings on and keeps the worst verdict of the errors among them.
-class VerdictSink final : public FindingSink {
- public:
-  explicit VerdictSink(FindingSink& next) : next_(next) {}
-  void add(Finding finding) override {
-    if (finding.severity == Severity::error) {
-      verdict_ = worse(verdict_, finding.verdict);
-    }
-    next_.add(std::move(finding));
-  }
-  Verdict verdict() const { return verdict_; }
-
- private:
-  FindingSink& next_;
-  Verdict verdict_ = Verdict::clean;
-};
-
 // A finding that changes no verdict.
 Finding aside(Severity severity, const char* code, std::uint64_t offset, std::string message);
 

@@ -56,7 +56,6 @@ Result<SalvageOutput> SalvageOutput::begin(io::FileSystem& files, io::Environmen
   const io::SplitPath split = io::split_path(target);
   const bool beside = where == LostAndFound::beside;
   out.where_ = where;
-  out.target_ = target;
   out.target_name_ = split.name;
   const std::string above = split.parent == "." || split.parent == "/" ? "" : split.parent;
   const std::string stem = above + (above.empty() && split.parent == "." ? "" : "/") + split.name;
@@ -204,9 +203,12 @@ Result<void> check_loss(const SalvageReport& report, const MaxLoss& most) {
 }  // namespace
 
 Result<SalvageReport> salvage_with(io::FileSystem& files, const SalvageRequest& request,
-                                   LostAndFound where, const SalvagePass& pass) {
+                                   LostAndFound where, FindingSink& findings,
+                                   const SalvagePass& pass) {
+  FindingList told_already(0);
+  FindingSink* sink = &findings;
   if (request.target.empty() || request.max_loss.bytes || request.max_loss.percent) {
-    VARVE_ASSIGN(SalvageReport report, pass(nullptr));
+    VARVE_ASSIGN(SalvageReport report, pass(nullptr, *std::exchange(sink, &told_already)));
     VARVE_TRY(check_loss(report, request.max_loss));
     if (request.target.empty()) {
       return report;
@@ -215,7 +217,7 @@ Result<SalvageReport> salvage_with(io::FileSystem& files, const SalvageRequest& 
   io::Environment& environment =
       request.environment != nullptr ? *request.environment : io::system_environment();
   VARVE_ASSIGN(auto output, SalvageOutput::begin(files, environment, request.target, where));
-  VARVE_ASSIGN(SalvageReport report, pass(&output));
+  VARVE_ASSIGN(SalvageReport report, pass(&output, *sink));
   report.target = request.target;
   report.lost_and_found = output.lost_and_found();
   VARVE_TRY(output.publish(report));

@@ -58,7 +58,6 @@ class SalvageOutput {
   SalvageOutput() = default;
   Result<void> write_text(const std::string& name, const Json& json);
 
-  std::string target_;
   std::string target_name_;
   std::string lost_and_found_;
   LostAndFound where_ = LostAndFound::beside;
@@ -93,11 +92,13 @@ class LineFile {
 };
 
 // Decides what becomes of every byte of the source; with an output it also puts it there. It is
-// called once to look where the request is a rehearsal or limits the loss, and once to write.
-using SalvagePass = std::function<Result<SalvageReport>(SalvageOutput*)>;
+// called once to look where the request is a rehearsal or limits the loss, and once to write; the
+// second time the sink takes nothing.
+using SalvagePass = std::function<Result<SalvageReport>(SalvageOutput*, FindingSink&)>;
 
 // The course of a salvage: looks, refuses what would lose too much, writes, publishes.
 Result<SalvageReport> salvage_with(io::FileSystem& files, const SalvageRequest& request,
-                                   LostAndFound where, const SalvagePass& pass);
+                                   LostAndFound where, FindingSink& findings,
+                                   const SalvagePass& pass);
 
 }  // namespace varve::model

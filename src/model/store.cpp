@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "varve/salvage.hpp"
+
 namespace varve {
 
 namespace {
@@ -63,6 +65,11 @@ Result<WriteReport> Format::seal(io::FileSystem&, const std::string&, const Writ
 Result<WriteReport> Format::recover(io::FileSystem&, const std::string&,
                                     const WriteRequest&) const {
   return not_offered("`recover`");
+}
+
+Result<SalvageReport> Format::salvage(io::FileSystem&, const std::string&, const SalvageRequest&,
+                                      FindingSink&) const {
+  return not_offered("`salvage`");
 }
 
 Result<WriteReport> Format::compact(io::FileSystem&, const std::string&,

@@ -92,6 +92,11 @@ class TayFormat final : public Format {
                              const WriteRequest& request) const override {
     return backup_store(files, path, target, request);
   }
+  Result<SalvageReport> salvage(io::FileSystem& files, const std::string& path,
+                                const SalvageRequest& request,
+                                FindingSink& findings) const override {
+    return salvage_store(files, path, request, findings);
+  }
 
  private:
   static bool named_like_a_store(const io::Directory& root, const io::Directory* segments) {

@@ -347,7 +347,8 @@ Result<SalvageReport> salvage_store(io::FileSystem& files, const std::string& pa
   tell_surroundings(snapshot, false, findings);
   // The root of a store takes no other directory.
   return model::salvage_with(
-      files, request, model::LostAndFound::beside, [&](model::SalvageOutput* output) {
+      files, request, model::LostAndFound::beside, findings,
+      [&](model::SalvageOutput* output, FindingSink&) {
         return Salvage(snapshot, found, reasons, request, options).run(files, output);
       });
 }

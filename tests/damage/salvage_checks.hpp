@@ -134,11 +134,11 @@ inline std::optional<Salvaged> salvage_and_check(const Format& format,
   request.threads = 1;
   const auto before = listing_of(files, "/store");
   FindingList findings;
-  const auto rehearsed = salvage(files, format, "/store", request, findings);
+  const auto rehearsed = format.salvage(files, "/store", request, findings);
   EXPECT_FALSE(files.identity_of("/new")) << "a rehearsal writes nothing";
   request.target = "/new";
   request.threads = 3;
-  auto report = salvage(files, format, "/store", request, findings);
+  auto report = format.salvage(files, "/store", request, findings);
   EXPECT_EQ(listing_of(files, "/store"), before) << "the source was touched";
   EXPECT_EQ(rehearsed.has_value(), report.has_value());
   if (!report) {

@@ -102,7 +102,7 @@ TEST_P(SalvageOf, AnyCallMayFail) {
     request.target = "/new";
     FindingList findings;
     files.set_fault(io::Fault{call, io::FaultKind::io_error, false, io::k_changing_calls});
-    const auto report = salvage(files, format, "/store", request, findings);
+    const auto report = format.salvage(files, "/store", request, findings);
     const bool met = files.faults_met() != 0;
     files.set_fault(std::nullopt);
     EXPECT_EQ(listing_of(files, "/store"), before);
@@ -135,25 +135,25 @@ TEST(SalvageLimits, RefusesToLoseMoreThanAllowed) {
   FindingList findings;
   SalvageRequest request;
   request.threads = 1;
-  const auto all = salvage(files, format, "/store", request, findings);
+  const auto all = format.salvage(files, "/store", request, findings);
   ASSERT_TRUE(all) << all.error().text();
   ASSERT_GT(all->missing_bytes(), 0U);
   for (const std::string target : {"", "/new"}) {
     request.target = target;
     request.max_loss = {all->missing_bytes() - 1, std::nullopt};
-    const auto refused = salvage(files, format, "/store", request, findings);
+    const auto refused = format.salvage(files, "/store", request, findings);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().reason, "max_loss");
     request.max_loss = {std::nullopt, 0.5};
-    EXPECT_FALSE(salvage(files, format, "/store", request, findings));
+    EXPECT_FALSE(format.salvage(files, "/store", request, findings));
     EXPECT_FALSE(files.identity_of("/new"));
   }
   request.max_loss = {all->missing_bytes(), std::nullopt};
-  EXPECT_TRUE(salvage(files, format, "/store", request, findings));
+  EXPECT_TRUE(format.salvage(files, "/store", request, findings));
   EXPECT_TRUE(files.identity_of("/new"));
   // Nothing is overwritten.
   request.max_loss = {};
-  const auto again = salvage(files, format, "/store", request, findings);
+  const auto again = format.salvage(files, "/store", request, findings);
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().system_errno, EEXIST);
 }

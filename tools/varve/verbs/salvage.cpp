@@ -143,7 +143,7 @@ int run_salvage(Session& session) {
   }
   FindingPrinter findings(session, target->path, *limit);
   const auto report =
-      salvage(session.context().files, *target->format, target->path, request, findings);
+      target->format->salvage(session.context().files, target->path, request, findings);
   findings.finish();
   if (!report) {
     return session.report(report.error(), path);

@@ -57,6 +57,26 @@ inline std::uint64_t scaled(std::uint64_t full) {
   return small_run() ? std::max<std::uint64_t>(1, full / 16) : full;
 }
 
+// Which sanitizer the test was built with: their shadow counts as resident memory.
+constexpr bool address_sanitized() {
+#if defined(__SANITIZE_ADDRESS__)
+  return true;
+#elif defined(__has_feature)
+  return __has_feature(address_sanitizer);
+#else
+  return false;
+#endif
+}
+constexpr bool thread_sanitized() {
+#if defined(__SANITIZE_THREAD__)
+  return true;
+#elif defined(__has_feature)
+  return __has_feature(thread_sanitizer);
+#else
+  return false;
+#endif
+}
+
 inline std::string read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) {

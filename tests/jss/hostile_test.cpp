@@ -94,16 +94,6 @@ std::uint64_t peak_of(Work work) {
   return peak;
 }
 
-constexpr bool sanitized() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return true;
-#elif defined(__has_feature)
-  return __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-  return false;
-#endif
-}
-
 constexpr std::uint64_t k_allowance = 64 << 20;
 
 void expect_finding(const fs::path& path, const std::string& code, Verdict verdict,
@@ -125,7 +115,7 @@ void expect_finding(const fs::path& path, const std::string& code, Verdict verdi
   ASSERT_NE(verified.first_error(), nullptr);
   EXPECT_EQ(verified.first_error()->code, code) << verified.text();
   EXPECT_EQ(verified.report.verdict, verdict) << verified.text();
-  if (!sanitized()) {
+  if (!varve::test::address_sanitized() && !varve::test::thread_sanitized()) {
     EXPECT_LT(peak_of(work), cap_bytes + k_allowance);
   }
 }

@@ -91,7 +91,7 @@ TEST_P(SalvageOf, AnyCallMayFail) {
   const Format& format = *find_format(GetParam().format);
   const io::simulated::Image image = image_of(GetParam().path);
   std::uint64_t failed = 0;
-  for (std::uint64_t call = 0;; call += small_run() ? 5 : 1) {
+  for (std::uint64_t call = 0;; call += small_run() ? 2 : 1) {
     SCOPED_TRACE("call " + std::to_string(call));
     io::SimulatedFileSystem files(image, {nullptr, false});
     const auto before = listing_of(files, "/store");

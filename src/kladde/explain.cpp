@@ -4,6 +4,7 @@
 
 #include "base/text_coding.hpp"
 #include "kladde/explain_journal.hpp"
+#include "kladde/fields.hpp"
 #include "kladde/owners.hpp"
 #include "kladde/view.hpp"
 #include "model/verdict_sink.hpp"
@@ -29,6 +30,26 @@ std::string statement_text(const Statement& statement) {
            std::to_string(statement.address % k_page_bytes);
   }
   return out + ")";
+}
+
+std::string field_value(FieldType type, base::ByteSpan bytes) {
+  switch (type) {
+    case FieldType::magic:
+      return "kladde";
+    case FieldType::u8:
+      return std::to_string(base::u8(bytes[0]));
+    case FieldType::u16:
+      return std::to_string(base::u16le(bytes.data()));
+    case FieldType::u32:
+      return std::to_string(base::u32le(bytes.data()));
+    case FieldType::u64:
+      return std::to_string(base::u64le(bytes.data()));
+    case FieldType::hex32:
+      return to_text(Number::hex32(base::u32le(bytes.data())));
+    case FieldType::id:
+      return base::to_hex(bytes);
+  }
+  return {};
 }
 
 class Explainer {
@@ -101,19 +122,9 @@ class Explainer {
     if (!slot.has_magic) {
       return field(0, k_page_bytes, 1, "unused", "", "no header was written here");
     }
-    const Header& header = slot.header;
-    const auto number = [](auto value) { return std::to_string(value); };
-    field(0, 11, 1, "magic", "kladde", "");
-    field(11, 1, 1, "log2_page_size", number(slot.log2_page_size), "12 is the only size");
-    field(12, 2, 1, "format_version", number(header.format_version), "informational");
-    field(14, 2, 1, "min_reader_version", number(header.min_reader_version), "");
-    field(16, 4, 1, "root_allocation", number(header.root_allocation), "0: none");
-    field(20, 4, 1, "schema_table", number(header.schema_table), "0: none");
-    field(24, 4, 1, "consolidator_state", number(header.consolidator_state), "0: none");
-    field(28, 16, 1, "root_fingerprint", base::to_hex(header.root_fingerprint), "");
-    field(44, 4, 1, "journal_pointer", number(header.journal_pointer), "a page");
+    table_fields(0, k_header_fields);
+    table_fields(k_header_bytes, k_frame_fields);
     const bool fits = slot.status != SlotStatus::content_size;
-    frame_fields(k_header_bytes, header.epoch, fits ? slot.content_bytes : 0);
     if (fits) {
       content_and_rest(k_slot_content_offset, slot.content_bytes, slot.stored_crc,
                        slot.calculated_crc, true, nullptr);
@@ -123,10 +134,12 @@ class Explainer {
     }
   }
 
-  void frame_fields(std::uint32_t at, std::uint64_t epoch, std::size_t content_bytes) {
-    field(at, 1, 1, "kind", std::to_string(base::u8(bytes_[at])), "1 address table, 2 data");
-    field(at + 1, 8, 1, "epoch", std::to_string(epoch), "of the flush that wrote the page");
-    field(at + 9, 2, 1, "content_size", std::to_string(content_bytes), "");
+  void table_fields(std::size_t at, std::span<const FieldSpec> fields) {
+    for (const FieldSpec& spec : fields) {
+      const base::ByteSpan part = bytes_.subspan(at + spec.offset, spec.length);
+      field(at + spec.offset, spec.length, 1, spec.name, field_value(spec.type, part),
+            spec.meaning);
+    }
   }
 
   void framed(PageNumber page, PageUse use, ExplainRow row, const PageOwners* owners) {
@@ -139,7 +152,7 @@ class Explainer {
     send(std::move(row));
     const std::size_t content = base::u16le(bytes_.data() + k_content_size_offset);
     const bool fits = content <= k_max_page_content;
-    frame_fields(0, base::u64le(bytes_.data() + k_epoch_offset), content);
+    table_fields(0, k_frame_fields);
     if (!fits) {
       return field(k_content_offset, k_page_bytes - k_content_offset, 1, "rest", "",
                    "content_size does not fit");

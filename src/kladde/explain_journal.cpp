@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kladde/fields.hpp"
+
 namespace varve::kladde {
 
 std::string record_text(const Record& record) {
@@ -60,8 +62,12 @@ void JournalLayout::finish(const Journal& journal) {
     const std::string next =
         page + 1 < journal.reached.size() ? std::to_string(journal.reached[page + 1]) : "";
     auto& parts = by_page_[journal.reached[page]];
-    parts.push_back({k_next_offset, 4, "next", next, "the page the stream continues on", false});
-    parts.push_back({k_trailer_crc_offset, 4, "crc", "", "the chain value behind next", true});
+    for (const FieldSpec& spec : k_journal_trailer_fields) {
+      const bool check = spec.type == FieldType::hex32;
+      parts.push_back({static_cast<std::uint32_t>(k_next_offset + spec.offset),
+                       static_cast<std::uint32_t>(spec.length), spec.name, check ? "" : next,
+                       spec.meaning, check});
+    }
     ++page;
     offset = 0;
   };

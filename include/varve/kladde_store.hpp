@@ -25,6 +25,11 @@ struct StoreOptions {
   std::uint32_t journal_budget_pages = 256;
   // Runs of changed bytes up to this length stand in the address table itself, at most 125.
   std::uint32_t inline_bytes = 64;
+  // Flushes rewrite some sparse pages beside their news, so that the file stays small.
+  bool consolidate = true;
+  // Flushes give the blocks of reusable pages back to the file system; writing allocates them
+  // again.
+  bool punch_holes = false;
   // Caps one recovered transaction and the address table when opening.
   std::uint64_t max_memory_bytes = std::uint64_t{1} << 30;
 };
@@ -76,7 +81,10 @@ struct StoreStatus {
   std::uint64_t data_pages = 0;
   std::uint64_t journal_pages = 0;
   std::uint64_t journal_transactions = 0;
+  std::uint64_t live_bytes = 0;     // of allocations, in data pages
   std::uint64_t bytes_written = 0;  // to the file since it was opened
+  std::uint64_t bytes_moved = 0;    // of those, bytes that consolidation copied
+  std::uint64_t damaged_pages = 0;  // that consolidation came across and left where they are
 };
 
 // One writer a store; a lock on the file keeps a second one away. One call at a time.
@@ -119,6 +127,10 @@ class Store {
   Result<void> flush();
   // Makes the journal so far durable without folding it.
   Result<void> sync();
+  // Makes the file as small as rewriting sparse pages, one step after another, makes it; a flush
+  // and a sync each step. Contents, sizes and ids stay. Between two steps the file may grow by 4
+  // MiB.
+  Result<void> compact();
   // Flushes, syncs, gives back what is free at the end of the file, and closes.
   Result<void> close();
 

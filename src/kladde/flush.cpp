@@ -51,10 +51,17 @@ Result<void> StoreCore::write_page(PageNumber page, base::ByteSpan bytes) {
   return file->write_at(bytes, std::uint64_t{page} * k_page_bytes);
 }
 
-Result<void> StoreCore::flush() { return Flush(*this).run(); }
+Result<void> StoreCore::flush() {
+  Consolidation consolidation;
+  if (options.consolidate && !recovering) {
+    VARVE_ASSIGN(consolidation, choose_consolidation(*this, Effort::budgeted));
+  }
+  return Flush(*this, std::move(consolidation)).run();
+}
 
-Flush::Flush(StoreCore& store)
+Flush::Flush(StoreCore& store, Consolidation consolidation)
     : store_(store),
+      consolidation_(std::move(consolidation)),
       epoch_(store.header.epoch + 1),
       slot_(static_cast<PageNumber>(epoch_ % 2)),
       old_slot_(1 - slot_) {}
@@ -80,8 +87,8 @@ Result<void> Flush::prepare() {
   for (const PageNumber page : dropped_pages_) {
     VARVE_TRY(read_dropped(page));
   }
-  plans_ = FlushPlanner(store_.options.dialect, store_.state, store_.ledger, dropped_,
-                        dropped_pages_, store_.options.inline_bytes)
+  plans_ = FlushPlanner({store_.options.dialect, store_.options.inline_bytes, store_.state,
+                         store_.ledger, dropped_, dropped_pages_, consolidation_.rewrites})
                .run();
   place_data();
   VARVE_ASSIGN(data_pages_, take(data_page_count_));
@@ -91,7 +98,7 @@ Result<void> Flush::prepare() {
   request.slot = slot_;
   request.old = &store_.shape;
   request.leaves = store_.shape.leaves;
-  request.rebuild = !store_.mixed_tables.empty();
+  request.rebuild = !store_.mixed_tables.empty() || consolidation_.rebuild_interior;
   for (const PageNumber page : dropped_pages_) {
     request.leaves.erase(page);
   }
@@ -99,14 +106,20 @@ Result<void> Flush::prepare() {
                                 [this](std::size_t count) { return take(count); }));
   old_journal_ = store_.must_flush ? 0 : store_.header.journal_pointer;
   next_journal_ = store_.space.reserve();
+  if (const auto filled = store_.space.fill(*store_.file, next_journal_); !filled) {
+    store_.space.unreserve(next_journal_);
+    store_.space.reserve(store_.header.journal_pointer);
+    return filled;
+  }
   return {};
 }
 
-// The table pages that the new header will not name: the old header always, and those whose
-// statements decide nothing any more. What a consolidation wants to rewrite is added here.
+// The table pages that the new header will not name: the old header always, those whose statements
+// decide nothing any more, and those that a consolidation rewrites.
 void Flush::choose_dropped() {
   dropped_pages_ = store_.ledger.dead_tables();
   dropped_pages_.insert(store_.mixed_tables.begin(), store_.mixed_tables.end());
+  dropped_pages_.insert(consolidation_.tables.begin(), consolidation_.tables.end());
   dropped_pages_.insert(old_slot_);
 }
 
@@ -148,41 +161,51 @@ Result<void> Flush::read_dropped(PageNumber page) {
   }
 }
 
-// Packs the changed bytes that are too long for the table into data pages.
+bool Flush::needs_page(const PlannedContent& content) const {
+  return content.kind == PlannedContent::Kind::bytes && content.size > store_.options.inline_bytes;
+}
+
+// Packs the bytes that are too long for the table into data pages.
 void Flush::place_data() {
   std::uint32_t used = k_max_page_content;
-  for (std::uint32_t p = 0; p < plans_.size(); ++p) {
-    for (std::uint32_t c = 0; c < plans_[p].content.size(); ++c) {
-      const PlannedContent& content = plans_[p].content[c];
-      if (content.kind != PlannedContent::Kind::bytes ||
-          content.size <= store_.options.inline_bytes) {
-        continue;
-      }
-      for (std::uint32_t done = 0; done < content.size;) {
-        const std::uint32_t left = content.size - done;
-        std::uint32_t room = static_cast<std::uint32_t>(k_max_page_content) - used;
-        if (room == 0 || (room < left && room < k_least_cut_bytes)) {
-          ++data_page_count_;
-          used = 0;
-          room = k_max_page_content;
+  for (const bool aged : {false, true}) {
+    next_aged_ = pieces_.size();
+    for (std::uint32_t p = 0; p < plans_.size(); ++p) {
+      for (std::uint32_t c = 0; c < plans_[p].content.size(); ++c) {
+        const PlannedContent& content = plans_[p].content[c];
+        if (content.aged == aged && needs_page(content)) {
+          place(p, c, used);
         }
-        const std::uint32_t size = std::min(left, room);
-        pieces_.push_back({p, c, content.start + done, size,
-                           static_cast<std::uint32_t>(data_page_count_ - 1), used});
-        used += size;
-        done += size;
       }
     }
   }
 }
 
+// `used` bytes of the last page are taken.
+void Flush::place(std::uint32_t plan, std::uint32_t content, std::uint32_t& used) {
+  const PlannedContent& whole = plans_[plan].content[content];
+  for (std::uint32_t done = 0; done < whole.size;) {
+    const std::uint32_t left = whole.size - done;
+    std::uint32_t room = static_cast<std::uint32_t>(k_max_page_content) - used;
+    if (room == 0 || (room < left && room < k_least_cut_bytes)) {
+      ++data_page_count_;
+      used = 0;
+      room = k_max_page_content;
+    }
+    const std::uint32_t size = std::min(left, room);
+    pieces_.push_back({plan, content, whole.start + done, size,
+                       static_cast<std::uint32_t>(data_page_count_ - 1), used});
+    used += size;
+    done += size;
+  }
+}
+
 Result<void> Flush::make_statements() {
-  std::size_t piece = 0;
   for (std::uint32_t p = 0; p < plans_.size(); ++p) {
     const PlannedId& plan = plans_[p];
     const std::size_t first = statements_.size();
     for (const PlannedContent& content : plan.content) {
-      VARVE_TRY(add_content(p, content, piece));
+      VARVE_TRY(add_content(content));
     }
     add_size(plan);
     for (std::size_t i = first; i < statements_.size(); ++i) {
@@ -194,8 +217,7 @@ Result<void> Flush::make_statements() {
   return {};
 }
 
-Result<void> Flush::add_content(std::uint32_t plan, const PlannedContent& content,
-                                std::size_t& piece) {
+Result<void> Flush::add_content(const PlannedContent& content) {
   NewStatement out;
   out.statement.offset = content.start;
   out.statement.size = content.size;
@@ -208,18 +230,17 @@ Result<void> Flush::add_content(std::uint32_t plan, const PlannedContent& conten
       out.statement.address = content.address;
       break;
     case PlannedContent::Kind::bytes:
-      if (content.size > store_.options.inline_bytes) {
+      if (needs_page(content)) {
         out.statement.kind = StatementKind::ref;
-        const std::uint32_t index = pieces_[piece].content;
-        for (; piece < pieces_.size() && pieces_[piece].plan == plan &&
-               pieces_[piece].content == index;
-             ++piece) {
+        std::size_t& piece = content.aged ? next_aged_ : next_new_;
+        for (std::uint32_t done = 0; done < content.size; ++piece) {
           const DataPiece& part = pieces_[piece];
           out.statement.offset = part.start;
           out.statement.size = part.size;
           out.statement.address = std::uint64_t{data_pages_[part.page]} * k_page_bytes +
                                   k_content_offset + part.in_page;
           statements_.push_back(out);
+          done += part.size;
         }
         return {};
       }

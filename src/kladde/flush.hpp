@@ -3,6 +3,7 @@
 // needs is there; from the first write on an error is final.
 #pragma once
 
+#include "kladde/consolidation.hpp"
 #include "kladde/flush_plan.hpp"
 #include "kladde/store_core.hpp"
 
@@ -10,7 +11,8 @@ namespace varve::kladde {
 
 class Flush {
  public:
-  explicit Flush(StoreCore& store);
+  // `consolidation` is what rides along.
+  Flush(StoreCore& store, Consolidation consolidation);
   Result<void> run();
 
  private:
@@ -28,9 +30,11 @@ class Flush {
   Result<void> prepare();
   void choose_dropped();
   Result<void> read_dropped(PageNumber page);
+  bool needs_page(const PlannedContent& content) const;
   void place_data();
+  void place(std::uint32_t plan, std::uint32_t content, std::uint32_t& used);
   Result<void> make_statements();
-  Result<void> add_content(std::uint32_t plan, const PlannedContent& content, std::size_t& piece);
+  Result<void> add_content(const PlannedContent& content);
   void add_size(const PlannedId& plan);
   Result<std::vector<PageNumber>> take(std::size_t count);
 
@@ -43,7 +47,7 @@ class Flush {
   // What was written is the committed state now.
   void commit();
   void apply(const PlannedId& plan, std::span<const NewStatement> statements);
-  void replace(FragmentList& fragments, std::uint64_t from, std::uint64_t to,
+  void replace(Id id, FragmentList& fragments, std::uint64_t from, std::uint64_t to,
                std::span<const Fragment> fresh);
   void apply_anchor(const PlannedId& plan, Allocation& allocation, const NewStatement* anchor);
   void apply_witness(const PlannedId& plan, Allocation& allocation, PageNumber old_anchor,
@@ -52,13 +56,18 @@ class Flush {
   void drop_pages();
 
   StoreCore& store_;
+  Consolidation consolidation_;
   std::uint64_t epoch_;
   PageNumber slot_;
   PageNumber old_slot_;
   std::set<PageNumber> dropped_pages_;
   DroppedStatements dropped_;
   std::vector<PlannedId> plans_;
+  // In the order of the pages: first what is new, then what was brought together, which lives
+  // longer and is kept apart from it.
   std::vector<DataPiece> pieces_;
+  std::size_t next_new_ = 0;  // the piece to be stated next of either kind
+  std::size_t next_aged_ = 0;
   std::size_t data_page_count_ = 0;
   std::vector<PageNumber> data_pages_;
   std::vector<NewStatement> statements_;

@@ -9,9 +9,17 @@ namespace varve::kladde {
 
 void Flush::commit() {
   Ledger& ledger = store_.ledger;
-  ledger.add_table(slot_, epoch_, false);
+  const auto add_table = [&](PageNumber page, std::uint32_t statements, base::ByteSpan content) {
+    TableUse use;
+    use.epoch = epoch_;
+    use.statements = statements;
+    use.content_bytes = static_cast<std::uint32_t>(content.size());
+    use.interior = page >= k_slot_count && !layout_.shape.leaves.contains(page);
+    ledger.add_table(page, use);
+  };
+  add_table(slot_, layout_.header_statements, layout_.header_content);
   for (const NewTable& table : layout_.pages) {
-    ledger.add_table(table.page, epoch_, !layout_.shape.leaves.contains(table.page));
+    add_table(table.page, table.statements, table.content);
   }
   std::size_t first = 0;
   for (std::uint32_t p = 0; p < plans_.size(); ++p) {
@@ -26,6 +34,8 @@ void Flush::commit() {
     }
   }
   drop_pages();
+  ledger.settle();
+  store_.bytes_moved += consolidation_.bytes;
   store_.shape = std::move(layout_.shape);
   store_.mixed_tables.clear();
   store_.space.committed();
@@ -36,18 +46,18 @@ void Flush::commit() {
   store_.must_flush = false;
 }
 
-void Flush::replace(FragmentList& fragments, std::uint64_t from, std::uint64_t to,
+void Flush::replace(Id id, FragmentList& fragments, std::uint64_t from, std::uint64_t to,
                     std::span<const Fragment> fresh) {
   fragments.replace(
-      from, to, fresh, [&](const Fragment& fragment) { store_.ledger.remove(fragment); },
-      [&](const Fragment& fragment) { store_.ledger.add(fragment); });
+      from, to, fresh, [&](const Fragment& fragment) { store_.ledger.remove(id, fragment); },
+      [&](const Fragment& fragment) { store_.ledger.add(id, fragment); });
 }
 
 void Flush::apply(const PlannedId& plan, std::span<const NewStatement> statements) {
   const auto present = plan.present_kept + static_cast<std::uint32_t>(statements.size());
   Allocation& allocation = store_.committed[plan.id];
   for (const ByteRange& range : plan.cleared) {
-    replace(allocation.fragments, range.from, range.to, {});
+    replace(plan.id, allocation.fragments, range.from, range.to, {});
   }
   const NewStatement* anchor = nullptr;
   const NewStatement* size = nullptr;
@@ -69,7 +79,7 @@ void Flush::apply(const PlannedId& plan, std::span<const NewStatement> statement
       fragment.kind = FragmentKind::in_line;
       fragment.address = content_address(made.table) + made.in_content;
     }
-    replace(allocation.fragments, fragment.start, fragment.end(), {&fragment, 1});
+    replace(plan.id, allocation.fragments, fragment.start, fragment.end(), {&fragment, 1});
   }
   const std::uint32_t old_size = allocation.size;
   const PageNumber old_anchor = allocation.anchor_table;
@@ -113,7 +123,7 @@ void Flush::apply_anchor(const PlannedId& plan, Allocation& allocation,
       }
     });
     for (const Fragment& fragment : denied) {
-      replace(allocation.fragments, fragment.start, fragment.end(), {});
+      replace(plan.id, allocation.fragments, fragment.start, fragment.end(), {});
     }
   }
 }
@@ -137,7 +147,7 @@ void Flush::deny_growth(const PlannedId& plan, Allocation& allocation, std::uint
   for (const ByteRange& gap : gaps) {
     const Fragment fragment{gap.from, gap.to - gap.from, allocation.anchor_table,
                             FragmentKind::denied, 0};
-    replace(allocation.fragments, gap.from, gap.to, {&fragment, 1});
+    replace(plan.id, allocation.fragments, gap.from, gap.to, {&fragment, 1});
   }
 }
 

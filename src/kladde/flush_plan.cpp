@@ -7,25 +7,40 @@ namespace varve::kladde {
 
 namespace {
 const Allocation k_nothing;
+
+std::span<const ByteRange> ranges_of(const Rewrites& rewrites, Id id) {
+  const auto found = rewrites.find(id);
+  return found != rewrites.end() ? std::span<const ByteRange>(found->second)
+                                 : std::span<const ByteRange>();
 }
+
+// Whether the bytes of a fragment are written anew.
+bool is_rewritten(std::span<const ByteRange> ranges, const Fragment& fragment) {
+  if (!fragment.has_bytes()) {
+    return false;
+  }
+  const auto after = std::ranges::upper_bound(ranges, fragment.start, {}, &ByteRange::from);
+  return after != ranges.begin() && fragment.start < std::prev(after)->to;
+}
+}  // namespace
 
 // What is known of the id at hand while it is planned.
 struct FlushPlanner::Context {
   PlannedId plan;
   const Allocation& old;
   std::span<const DroppedStatement> dropped;
+  std::span<const ByteRange> rewrites;
   bool anchor_restated = false;  // dialect A: the anchor goes, and something older stays
 };
 
-FlushPlanner::FlushPlanner(Dialect dialect, const State& state, const Ledger& ledger,
-                           const DroppedStatements& dropped,
-                           const std::set<PageNumber>& dropped_pages, std::uint32_t inline_bytes)
-    : dialect_(dialect),
-      state_(state),
-      ledger_(ledger),
-      dropped_(dropped),
-      dropped_pages_(dropped_pages),
-      inline_bytes_(inline_bytes) {}
+FlushPlanner::FlushPlanner(const PlanRequest& request)
+    : dialect_(request.dialect),
+      state_(request.state),
+      ledger_(request.ledger),
+      dropped_(request.dropped),
+      dropped_pages_(request.dropped_pages),
+      rewrites_(request.rewrites),
+      inline_bytes_(request.inline_bytes) {}
 
 // Finds the stored pieces that are the only ones to use their bytes and have left their place.
 void FlushPlanner::find_movable() {
@@ -71,6 +86,9 @@ std::vector<PlannedId> FlushPlanner::run() {
   for (const auto& [id, statements] : dropped_) {
     ids.insert(id);
   }
+  for (const auto& [id, ranges] : rewrites_) {
+    ids.insert(id);
+  }
   std::vector<PlannedId> out;
   out.reserve(ids.size());
   for (const Id id : ids) {
@@ -85,7 +103,8 @@ PlannedId FlushPlanner::plan(Id id) {
   Context context{{},
                   committed != state_.committed().end() ? committed->second : k_nothing,
                   dropped != dropped_.end() ? std::span<const DroppedStatement>(dropped->second)
-                                            : std::span<const DroppedStatement>()};
+                                            : std::span<const DroppedStatement>(),
+                  ranges_of(rewrites_, id)};
   const Allocation& old = context.old;
   PlannedId& plan = context.plan;
   plan.id = id;
@@ -143,7 +162,8 @@ void FlushPlanner::plan_bytes(Context& context) {
   });
 }
 
-// Bytes that stay where they are: what dropped pages decide of them is stated again.
+// Bytes that stay where they are: what dropped pages decide of them is stated again, and what is to
+// be rewritten is.
 void FlushPlanner::keep(Context& context, std::uint32_t from, std::uint32_t to) {
   for (const DroppedStatement& statement : context.dropped) {
     const std::uint64_t first = std::max(from, statement.from);
@@ -152,9 +172,31 @@ void FlushPlanner::keep(Context& context, std::uint32_t from, std::uint32_t to) 
       continue;
     }
     context.old.fragments.for_range(first, end, [&](const Fragment& fragment) {
-      if (fragment.table == statement.table) {
+      if (fragment.table == statement.table && !is_rewritten(context.rewrites, fragment)) {
         restate(context, fragment.clipped(first, end));
       }
+    });
+  }
+  rewrite(context, from, to);
+}
+
+void FlushPlanner::rewrite(Context& context, std::uint32_t from, std::uint32_t to) {
+  auto range = std::ranges::upper_bound(context.rewrites, from, {}, &ByteRange::to);
+  for (; range != context.rewrites.end() && range->from < to; ++range) {
+    const std::uint32_t first = std::max(from, range->from);
+    const std::uint32_t end = std::min(to, range->to);
+    context.old.fragments.for_range(first, end, [&](const Fragment& whole) {
+      if (!whole.has_bytes()) {
+        return;
+      }
+      const Fragment fragment = whole.clipped(first, end);
+      PlannedContent content;
+      content.start = fragment.start;
+      content.size = fragment.size;
+      content.kind = PlannedContent::Kind::bytes;
+      content.sources.push_back({fragment.address, fragment.size});
+      content.aged = true;
+      context.plan.content.push_back(std::move(content));
     });
   }
 }
@@ -171,6 +213,7 @@ void FlushPlanner::restate(Context& context, const Fragment& fragment) {
     case FragmentKind::in_line:
       content.kind = PlannedContent::Kind::bytes;
       content.sources.push_back({fragment.address, fragment.size});
+      content.aged = true;
       break;
     case FragmentKind::zero:
     case FragmentKind::denied:
@@ -194,6 +237,7 @@ void FlushPlanner::bring(Context& context, std::uint32_t at, const Piece& piece)
   }
   const bool movable = movable_.contains({piece.source, piece.at});
   const auto source = state_.committed().find(piece.source);
+  const std::span<const ByteRange> rewrites = ranges_of(rewrites_, piece.source);
   const std::uint64_t begin = piece.at;
   const std::uint64_t end = piece.at + piece.length;
   std::uint64_t done = begin;
@@ -209,7 +253,8 @@ void FlushPlanner::bring(Context& context, std::uint32_t at, const Piece& piece)
       if (fragment.start > done) {
         zero(context, here(done), here(fragment.start));
       }
-      if (movable && fragment.kind == FragmentKind::ref && fragment.size > inline_bytes_) {
+      if (movable && fragment.kind == FragmentKind::ref && fragment.size > inline_bytes_ &&
+          !is_rewritten(rewrites, whole)) {
         PlannedContent content;
         content.start = here(fragment.start);
         content.size = fragment.size;
@@ -274,6 +319,7 @@ void FlushPlanner::tidy(PlannedId& plan) {
       continue;
     }
     out.back().size += content.size;
+    out.back().aged = out.back().aged && content.aged;
     out.back().sources.insert(out.back().sources.end(), content.sources.begin(),
                               content.sources.end());
   }
@@ -316,15 +362,18 @@ void FlushPlanner::plan_size_b(Context& context) {
   if (old.exists && plan.size < old.size) {
     plan.cleared.push_back({plan.size, old.size});
   }
+  if (!plan.content.empty() && plan.content.back().end() == plan.size) {
+    // Costs nothing, also where it was stated before: that statement's page may go then.
+    plan.size_statement = PlannedId::Size::star;
+    return;
+  }
   const bool stays = old.exists && plan.size == old.size && old.witness_table != k_no_table &&
                      !is_dropped(old.witness_table);
   if (stays) {
     plan.witness_kept = true;
     return;
   }
-  plan.size_statement = !plan.content.empty() && plan.content.back().end() == plan.size
-                            ? PlannedId::Size::star
-                            : PlannedId::Size::size;
+  plan.size_statement = PlannedId::Size::size;
 }
 
 }  // namespace varve::kladde

@@ -32,6 +32,7 @@ struct PlannedContent {
   Kind kind = Kind::zero;
   std::uint64_t address = 0;
   std::vector<ByteSource> sources;
+  bool aged = false;  // bytes: from the committed state, brought together for less waste
   std::uint64_t end() const { return std::uint64_t{start} + size; }
 };
 
@@ -66,14 +67,27 @@ struct DroppedStatement {
 };
 using DroppedStatements = std::map<Id, std::vector<DroppedStatement>>;
 
+// Committed bytes to be written anew where they are: ascending and disjoint for each id, from the
+// start of a fragment to the end of one.
+using Rewrites = std::map<Id, std::vector<ByteRange>>;
+
+struct PlanRequest {
+  Dialect dialect = Dialect::a;
+  std::uint32_t inline_bytes = 0;
+  const State& state;
+  const Ledger& ledger;
+  const DroppedStatements& dropped;  // every statement of the pages that go
+  const std::set<PageNumber>& dropped_pages;
+  const Rewrites& rewrites;
+};
+
 class FlushPlanner {
  public:
-  // `dropped` holds every statement of the pages that go; nothing is owned.
-  FlushPlanner(Dialect dialect, const State& state, const Ledger& ledger,
-               const DroppedStatements& dropped, const std::set<PageNumber>& dropped_pages,
-               std::uint32_t inline_bytes);
+  // Nothing that the request names is owned.
+  explicit FlushPlanner(const PlanRequest& request);
 
-  // The plan for every id that the journal touched or a dropped page names, ascending.
+  // The plan for every id that the journal touched, a dropped page names or a rewrite is wanted of,
+  // ascending.
   std::vector<PlannedId> run();
 
  private:
@@ -83,6 +97,7 @@ class FlushPlanner {
   void plan_missing(Context& context);
   void plan_bytes(Context& context);
   void keep(Context& context, std::uint32_t from, std::uint32_t to);
+  void rewrite(Context& context, std::uint32_t from, std::uint32_t to);
   void restate(Context& context, const Fragment& fragment);
   void bring(Context& context, std::uint32_t at, const Piece& piece);
   void zero(Context& context, std::uint32_t from, std::uint32_t to);
@@ -97,6 +112,7 @@ class FlushPlanner {
   const Ledger& ledger_;
   const DroppedStatements& dropped_;
   const std::set<PageNumber>& dropped_pages_;
+  const Rewrites& rewrites_;
   std::uint32_t inline_bytes_;
   // Stored pieces whose bytes nothing else uses: their Refs may be handed over (section 14).
   std::set<std::pair<Id, std::uint64_t>> movable_;

@@ -87,6 +87,10 @@ class KladdeFormat final : public Format {
                               const WriteRequest& request) const override {
     return recover_store(files, path, request);
   }
+  Result<WriteReport> compact(io::FileSystem& files, const std::string& path,
+                              const WriteRequest& request) const override {
+    return compact_store(files, path, request);
+  }
   Result<WriteReport> backup(io::FileSystem& files, const std::string& path,
                              const std::string& target,
                              const WriteRequest& request) const override {

@@ -80,6 +80,7 @@ Result<void> JournalWriter::write_out(io::File& file, std::size_t first_image, s
   if (from > 0) {
     const bool last = at + 1 == images_.size();
     const std::size_t end = last ? position_ : k_page_bytes;
+    bytes_written_ += end - from;
     VARVE_TRY(file.write_at(base::ByteSpan(*images_[at]).subspan(from, end - from),
                             std::uint64_t{pages_[page_shift + at]} * k_page_bytes + from));
     ++at;
@@ -91,6 +92,7 @@ Result<void> JournalWriter::write_out(io::File& file, std::size_t first_image, s
            (end - at) * k_page_bytes < k_write_bytes) {
       ++end;
     }
+    bytes_written_ += (end - at) * k_page_bytes;
     if (end == at + 1) {
       VARVE_TRY(file.write_at(*images_[at], std::uint64_t{page} * k_page_bytes));
     } else {

@@ -39,6 +39,9 @@ class JournalWriter {
   // Bytes of the stream so far, trailers not counted.
   std::uint64_t stream_bytes() const { return stream_bytes_; }
 
+  // Bytes written to the file by all segments so far.
+  std::uint64_t bytes_written() const { return bytes_written_; }
+
   // The bytes at a file address, if this segment wrote them and still has them in memory.
   const std::byte* find(std::uint64_t address, std::size_t size) const;
 
@@ -62,6 +65,7 @@ class JournalWriter {
   std::span<const PageNumber> fresh_;
   std::vector<Extent>* extents_ = nullptr;
   std::size_t record_position_ = 0;
+  std::uint64_t bytes_written_ = 0;
   base::Bytes stream_;
 };
 

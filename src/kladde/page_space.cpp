@@ -2,12 +2,14 @@
 #include "kladde/page_space.hpp"
 
 #include <cassert>
+#include <cerrno>
 
 namespace varve::kladde {
 
 void PageSpace::start(std::uint64_t page_count, const PageSet& live) {
   page_count_ = page_count;
   ready_ = {};
+  punched_ = {};
   retiring_.clear();
   dropped_.clear();
   std::uint64_t at = k_first_free_page;
@@ -45,7 +47,57 @@ Result<std::vector<PageNumber>> PageSpace::take(io::File& file, std::size_t coun
   while (pages.size() < count) {
     pages.push_back(static_cast<PageNumber>(*ready_.take_lowest()));
   }
+  for (const PageNumber page : punched_.empty() ? std::vector<PageNumber>() : pages) {
+    if (const auto filled = fill(file, page); !filled) {
+      give_back(pages);
+      return std::unexpected(filled.error());
+    }
+  }
   return pages;
+}
+
+void PageSpace::assume_holes() {
+  punched_ = ready_;
+  if (reserved_ >= k_first_free_page && reserved_ < page_count_) {
+    punched_.insert(reserved_);
+  }
+}
+
+Result<void> PageSpace::punch(io::File& file) {
+  if (!can_punch_) {
+    return {};
+  }
+  for (const auto& [first, end] : ready_.runs()) {
+    for (std::uint64_t page = first; page < end;) {
+      // The stretch that still has its blocks.
+      if (punched_.contains(page)) {
+        ++page;
+        continue;
+      }
+      std::uint64_t behind = page + 1;
+      while (behind < end && !punched_.contains(behind)) {
+        ++behind;
+      }
+      const auto punched = file.punch_hole(page * k_page_bytes, (behind - page) * k_page_bytes);
+      if (!punched && punched.error().system_errno == ENOTSUP) {
+        can_punch_ = false;
+        return {};
+      }
+      VARVE_TRY(punched);
+      punched_.insert_run(page, behind);
+      page = behind;
+    }
+  }
+  return {};
+}
+
+Result<void> PageSpace::fill(io::File& file, PageNumber page) {
+  if (!punched_.contains(page)) {
+    return {};
+  }
+  VARVE_TRY(file.allocate(std::uint64_t{page} * k_page_bytes, k_page_bytes));
+  punched_.erase(page);
+  return {};
 }
 
 void PageSpace::give_back(const std::vector<PageNumber>& pages) { release(pages); }
@@ -110,6 +162,7 @@ Result<void> PageSpace::trim(io::File& file, std::uint64_t least, bool with_rese
   }
   VARVE_TRY(file.truncate(end * k_page_bytes));
   ready_.erase_from(end);
+  punched_.erase_from(end);
   page_count_ = end;
   return {};
 }

@@ -22,11 +22,18 @@ class PageSpace {
   const PageSet& ready() const { return ready_; }
   std::uint64_t quarantined() const { return retiring_.size(); }
 
+  // Reusable pages, and the reserved one, may lack blocks: an earlier run gave them back.
+  void assume_holes();
+
   // Takes pages, lowest first, and makes room at the end of the file for what is missing. After an
   // error nothing has changed.
   Result<std::vector<PageNumber>> take(io::File& file, std::size_t count);
   // Undoes a take.
   void give_back(const std::vector<PageNumber>& pages);
+  // Gives the blocks of reusable pages back; does nothing more where the system cannot.
+  Result<void> punch(io::File& file);
+  // Allocates the blocks of a page that is about to be written, if they were given back.
+  Result<void> fill(io::File& file, PageNumber page);
 
   // Reserves a page for a journal that nothing is written to yet: a reusable one, or the one past
   // the end, which is not made.
@@ -55,6 +62,8 @@ class PageSpace {
   std::uint64_t page_count_ = 0;
   PageNumber reserved_ = 0;
   PageSet ready_;
+  PageSet punched_;  // pages without blocks
+  bool can_punch_ = true;
   std::vector<PageNumber> retiring_;  // dropped by the last commit
   std::vector<PageNumber> dropped_;   // by the flush at hand
 };

@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::uint64_t k_most_gap_pages =
     16;  // that an append may make before the journal's first
-constexpr std::uint64_t k_least_trim_pages = 64;  // reusable pages at the end that a flush cuts off
+// So many reusable pages at the end a flush cuts off: a sixteenth of the file, within these.
+constexpr std::uint64_t k_least_trim_pages = 8;
+constexpr std::uint64_t k_most_trim_pages = 64;
 constexpr std::size_t k_most_pieces = std::size_t{1} << 22;
 
 }  // namespace
@@ -57,7 +59,12 @@ void StoreCore::load(const World& world) {
   roots = {header.root_allocation, header.schema_table, header.consolidator_state,
            header.root_fingerprint};
   for (const TablePage& page : world.tree.pages) {
-    ledger.add_table(page.page, page.epoch, page.children > 0);
+    TableUse use;
+    use.epoch = page.epoch;
+    use.interior = page.children > 0;
+    use.statements = page.statement_count;
+    use.content_bytes = page.content_bytes;
+    ledger.add_table(page.page, use);
     if (page.page < k_slot_count) {
       continue;
     }
@@ -107,6 +114,10 @@ Result<void> StoreCore::recover(const World& world, const LoadRequest& request) 
   must_flush = pointer < k_first_free_page || too_far;
   if (!must_flush) {
     space.reserve(pointer);
+  }
+  VARVE_ASSIGN(const io::FileIdentity identity, file->identity());
+  if (identity.allocated_bytes < identity.size_bytes) {
+    space.assume_holes();
   }
   recovered_journal = found.pages;
   if (found.transactions > 0) {
@@ -171,12 +182,12 @@ Result<void> StoreCore::check(const TransactionBody& body) const {
 Result<void> StoreCore::append(const TransactionBody& body) {
   if (journal.pages().empty()) {
     VARVE_TRY(space.make(*file, journal.first_page()));
+    VARVE_TRY(space.fill(*file, journal.first_page()));
   }
   VARVE_ASSIGN(const std::vector<PageNumber> fresh,
                space.take(*file, journal.pages_needed(body.bytes.size())));
   std::vector<Extent> extents;
   VARVE_TRY(poison_on_error(journal.append(*file, body.bytes, fresh, extents)));
-  bytes_written += body.bytes.size() + fresh.size() * k_page_bytes;
   for (const Record& record : body.records) {
     unused_ids.erase(record.id);
     if (const auto applied = state.apply(record, extents); !applied) {
@@ -258,7 +269,18 @@ Result<void> Store::flush() {
     return {};
   }
   VARVE_TRY(core_->flush());
-  return core_->poison_on_error(core_->space.trim(*core_->file, k_least_trim_pages, false));
+  const std::uint64_t least =
+      std::clamp(core_->space.page_count() / 16, k_least_trim_pages, k_most_trim_pages);
+  VARVE_TRY(core_->poison_on_error(core_->space.trim(*core_->file, least, false)));
+  if (core_->options.punch_holes) {
+    VARVE_TRY(core_->space.punch(*core_->file));
+  }
+  return {};
+}
+
+Result<void> Store::compact() {
+  VARVE_TRY(core_->check_alive());
+  return core_->compact();
 }
 
 Result<void> StoreCore::sync() {
@@ -290,7 +312,10 @@ StoreStatus Store::status() const {
   out.data_pages = core_->ledger.data_pages();
   out.journal_pages = core_->journal.pages().size();
   out.journal_transactions = core_->journal.transactions();
-  out.bytes_written = core_->bytes_written;
+  out.live_bytes = core_->ledger.live_bytes();
+  out.bytes_moved = core_->bytes_moved;
+  out.damaged_pages = core_->damaged_pages;
+  out.bytes_written = core_->bytes_written + core_->journal.bytes_written();
   return out;
 }
 

@@ -44,6 +44,9 @@ struct StoreCore {
   bool must_flush = false;  // before the first append (section 3.1)
   bool poisoned = false;
   std::uint64_t bytes_written = 0;
+  std::uint64_t bytes_moved = 0;    // by consolidation
+  std::uint64_t damaged_pages = 0;  // that consolidation came across
+  std::uint64_t next_crumbs = 1;    // the id that a full consolidation looks at next
 
   void load(const World& world);
   Result<void> recover(const World& world, const LoadRequest& request);
@@ -53,6 +56,7 @@ struct StoreCore {
   Result<void> check(const TransactionBody& body) const;
   Result<void> append(const TransactionBody& body);
   Result<void> flush();
+  Result<void> compact();
   Result<void> sync();
   bool has_news() const;
 

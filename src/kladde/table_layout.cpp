@@ -101,7 +101,9 @@ class Layouter {
       TableEncoder encoder(request_.dialect, k_max_page_content);
       encoder.end_children();
       encode(encoder, groups[i], pages[i]);
-      out_.pages.push_back({pages[i], {encoder.content().begin(), encoder.content().end()}});
+      out_.pages.push_back({pages[i],
+                            static_cast<std::uint32_t>(groups[i].size()),
+                            {encoder.content().begin(), encoder.content().end()}});
       out_.shape.leaves.insert(pages[i]);
     }
     return {};
@@ -166,7 +168,7 @@ class Layouter {
         }
         encoder.end_children();
         out_.pages.push_back(
-            {shape.header_names[i], {encoder.content().begin(), encoder.content().end()}});
+            {shape.header_names[i], 0, {encoder.content().begin(), encoder.content().end()}});
         shape.interior.push_back(shape.header_names[i]);
       }
       std::ranges::sort(shape.header_names);
@@ -182,6 +184,7 @@ class Layouter {
     }
     encoder.end_children();
     encode(encoder, header_, request_.slot);
+    out_.header_statements = static_cast<std::uint32_t>(header_.size());
     out_.header_content.assign(encoder.content().begin(), encoder.content().end());
   }
 

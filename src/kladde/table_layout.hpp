@@ -25,6 +25,7 @@ struct NewStatement {
 
 struct NewTable {
   PageNumber page = 0;
+  std::uint32_t statements = 0;
   base::Bytes content;
 };
 
@@ -38,6 +39,7 @@ struct TableShape {
 struct TableLayout {
   std::vector<NewTable> pages;  // leaves and interior pages to write
   base::Bytes header_content;
+  std::uint32_t header_statements = 0;
   TableShape shape;
   std::vector<PageNumber> dropped_interior;
 };

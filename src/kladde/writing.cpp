@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "kladde/writing.hpp"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "kladde/record_line.hpp"
+#include "kladde/store_core.hpp"
 #include "kladde/view.hpp"
 #include "model/copy_catalogue.hpp"
 
@@ -137,6 +139,52 @@ Result<WriteReport> recover_store(io::FileSystem& files, const std::string& path
   if (!request.dry_run) {
     VARVE_ASSIGN(const auto store, Store::open(files, path, options));
     VARVE_TRY(store->close());
+  }
+  return report;
+}
+
+Result<WriteReport> compact_store(io::FileSystem& files, const std::string& path,
+                                  const WriteRequest& request) {
+  VARVE_ASSIGN(const StoreOptions options, store_options(request));
+  WriteReport report;
+  report.dry_run = request.dry_run;
+  VARVE_ASSIGN(auto file, files.open_file(path, io::OpenMode::read));
+  VARVE_ASSIGN(const io::FileIdentity before, file->identity());
+  if (request.dry_run) {
+    LoadRequest load;
+    load.dialect = options.dialect;
+    VARVE_ASSIGN(auto world, load_world(*file, load, Policy::strict(path)));
+    StoreCore core(std::move(file), path, options);
+    core.committed = std::move(world->allocations);
+    world->allocations.clear();
+    core.load(*world);
+    const Ledger& ledger = core.ledger;
+    report.detail.set("pages", world->page_count)
+        .set("live_bytes", ledger.live_bytes())
+        .set("data_pages", ledger.data_pages())
+        .set("table_pages", core.shape.leaves.size() + core.shape.interior.size());
+    report.actions.push_back(action(
+        "rewrite sparse pages, move the last ones down, truncate", k_slot_count * k_page_bytes,
+        before.size_bytes -
+            std::min<std::uint64_t>(before.size_bytes, k_slot_count * k_page_bytes)));
+    return report;
+  }
+  file.reset();
+  VARVE_ASSIGN(const auto store, Store::open(files, path, options));
+  VARVE_TRY(store->compact());
+  const StoreStatus status = store->status();
+  VARVE_TRY(store->close());
+  VARVE_ASSIGN(const io::FileIdentity after, files.identity_of(path));
+  report.detail.set("bytes_before", before.size_bytes)
+      .set("bytes_after", after.size_bytes)
+      .set("live_bytes", status.live_bytes)
+      .set("bytes_written", status.bytes_written)
+      .set("damaged_pages", status.damaged_pages);
+  report.actions.push_back(
+      action("rewrite sparse pages, move the last ones down", 0, status.bytes_moved));
+  if (after.size_bytes < before.size_bytes) {
+    report.actions.push_back(
+        action("truncate", after.size_bytes, before.size_bytes - after.size_bytes));
   }
   return report;
 }

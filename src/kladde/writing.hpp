@@ -18,6 +18,8 @@ Result<std::unique_ptr<Appender>> append_to_store(io::FileSystem& files, const s
 // Folds the journal, if there is one.
 Result<WriteReport> recover_store(io::FileSystem& files, const std::string& path,
                                   const WriteRequest& request);
+Result<WriteReport> compact_store(io::FileSystem& files, const std::string& path,
+                                  const WriteRequest& request);
 Result<WriteReport> backup_store(io::FileSystem& files, const std::string& path,
                                  const std::string& target, const WriteRequest& request);
 

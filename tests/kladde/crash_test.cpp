@@ -37,6 +37,51 @@ struct Create {
   }
 };
 
+// A store with half of its bytes freed and no consolidation yet.
+class SparseStore {
+ public:
+  Contents contents() const { return made(Dialect::a).second; }
+  io::simulated::Image image(Dialect dialect) const { return made(dialect).first; }
+
+ private:
+  static std::pair<io::simulated::Image, Contents> made(Dialect dialect) {
+    io::SimulatedFileSystem files(empty_image(), {});
+    StoreOptions options;
+    options.dialect = dialect;
+    options.consolidate = false;
+    Contents contents;
+    const auto store = must(Store::open(files, k_path, options));
+    RandomRecords random(6, {});
+    for (int round = 0; round < 3; ++round) {
+      Transaction transaction;
+      for (Id id = 10; id < 110; ++id) {
+        if (round == 2 && id % 3 != 0) {
+          transaction.free(id);
+          contents.erase(id);
+        } else if (round < 2) {
+          const std::string text = random.bytes(id % 2 == 0 ? 900 : 50);
+          transaction.write(id, 0, base::as_bytes(text));
+          contents[id] = text;
+        }
+      }
+      must(store->commit(transaction));
+      must(store->flush());
+    }
+    must(store->sync());
+    files.settle();
+    return {files.image(), contents};
+  }
+};
+
+// The run moved bytes and left a shorter file: else its crash states would say nothing about that.
+void expect_consolidated(const io::simulated::Image& before, const Script& script) {
+  const auto pages = [](const io::simulated::Image& image) {
+    io::SimulatedFileSystem files(image, {});
+    return must(files.identity_of(k_path)).size_bytes / k_page_bytes;
+  };
+  EXPECT_LT(pages(image_after(before, script)) + 8, pages(before));
+}
+
 TEST(FlushInterruption, AnySubsetOfUnsyncedWritesKept) {
   Table table = CrashOutcome::make_table("kladde: the store against every crash");
   const auto expect_kept = [&](const char* operation, const io::simulated::Image& image,
@@ -65,6 +110,19 @@ TEST(FlushInterruption, AnySubsetOfUnsyncedWritesKept) {
               crash_options());
   expect_kept("large flushes", empty_image(), Script("cccfccccfccx", 17, k_large),
               crash_options(4000));
+  // Pages are sparse and the file has holes, so that flushes move bytes and cut the file.
+  const SparseStore sparse;
+  for (const Dialect dialect : {Dialect::a, Dialect::b}) {
+    const std::string in = dialect == Dialect::a ? "" : " in dialect B";
+    const io::simulated::Image image = sparse.image(dialect);
+    Script script("cfcfcfccfcfcfcfx", 18, k_small, sparse.contents(), dialect);
+    expect_kept(("consolidation and truncation" + in).c_str(), image, script, crash_options(4000));
+    expect_consolidated(image, script);
+    expect_kept(("compact, then close" + in).c_str(), image,
+                Script("ckfx", 19, k_small, sparse.contents(), dialect), crash_options(4000));
+    script.punch_holes = true;
+    expect_kept(("the same with holes punched" + in).c_str(), image, script, crash_options(2000));
+  }
   EXPECT_TRUE(table.publish("kladde-crash"));
 }
 
@@ -87,6 +145,9 @@ TEST(FailingSync, AnyFailingCallLeavesATransactionBoundary) {
   expect_kept("commit and flush", empty_image(), first);
   expect_kept("recovery, flush, close", image_after(empty_image(), first),
               Script("cfcx", 22, k_small, first.states.back()));
+  const SparseStore sparse;
+  expect_kept("consolidation, truncation, compact", sparse.image(Dialect::a),
+              Script("cfcfcfkx", 24, k_small, sparse.contents()));
   expect_kept("flush after flush in dialect B", empty_image(),
               Script("cfcfcfx", 23, k_small, {}, Dialect::b));
   EXPECT_TRUE(table.publish("kladde-call"));

@@ -64,6 +64,7 @@ class TreeStore {
   }
   void commit(const Transaction& transaction) { must(store_->commit(transaction)); }
   void flush() { must(store_->flush()); }
+  void compact() { must(store_->compact()); }
   void reopen() {
     store_.reset();
     store_ = must(Store::open(*files_, k_path, options_));
@@ -144,6 +145,9 @@ TEST(LeakCheck, WhatTheRootReachesIsTheLiveSet) {
       }
       if (round % 11 == 0) {
         tree.reopen();
+      }
+      if (round % 13 == 0) {
+        tree.compact();
       }
       ASSERT_EQ(tree.ids(), tree.expected()) << round;
       ASSERT_EQ(tree.notes(), std::set<std::string>()) << round;

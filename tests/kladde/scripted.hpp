@@ -14,13 +14,15 @@ using varve::test::small_run;
 
 // Steps of a run; the same seed gives the same transactions.
 struct Script {
-  enum class Step : std::uint8_t { commit, flush, sync, close };
+  enum class Step : std::uint8_t { commit, flush, sync, compact, close };
   Dialect dialect = Dialect::a;
+  bool punch_holes = false;
   std::vector<Step> steps;
   std::vector<Transaction> transactions;
   std::vector<Contents> states;  // [n]: after n transactions of this script
 
-  // "c" commit, "f" flush, "s" sync, "x" close. `before` is the state that the run begins with.
+  // "c" commit, "f" flush, "s" sync, "k" compact, "x" close. `before` is the state that the run
+  // begins with.
   Script(std::string_view plan, std::uint64_t seed, Shape shape, Contents before = {},
          Dialect d = Dialect::a)
       : dialect(d) {
@@ -32,6 +34,7 @@ struct Script {
       steps.push_back(c == 'c'   ? Step::commit
                       : c == 'f' ? Step::flush
                       : c == 's' ? Step::sync
+                      : c == 'k' ? Step::compact
                                  : Step::close);
       if (c == 'c') {
         Transaction transaction;
@@ -48,6 +51,7 @@ struct Script {
   void operator()(io::SimulatedFileSystem& files, Promises& promises) const {
     StoreOptions options;
     options.dialect = dialect;
+    options.punch_holes = punch_holes;
     auto store = Store::open(files, k_path, options);
     if (!store) {
       return;
@@ -67,6 +71,9 @@ struct Script {
           break;
         case Step::sync:
           done = (*store)->sync();
+          break;
+        case Step::compact:
+          done = (*store)->compact();
           break;
         case Step::close:
           done = (*store)->close();

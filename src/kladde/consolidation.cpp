@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "kladde/flush.hpp"
 
@@ -82,6 +84,9 @@ class Chooser {
     VARVE_TRY(sparse_tables());
     VARVE_TRY(end_of_file());
     full_ ? every_crumb() : fresh_crumbs();
+    for (const auto& [id, run] : crumbs_) {
+      VARVE_TRY(join(id, run));
+    }
     for (auto& [id, ranges] : out_.rewrites) {
       tidy(ranges);
     }
@@ -245,11 +250,43 @@ class Chooser {
     return expect_page(bytes, kind, store_.header.epoch).has_value();
   }
 
-  Result<void> evacuate(PageNumber page) {
+  Result<bool> data_holds(PageNumber page) {
+    if (store_.ledger.data_page(page)->fixed) {
+      return false;
+    }
+    if (sound_.contains(page)) {
+      return true;
+    }
     VARVE_ASSIGN(const bool whole, holds(page, k_kind_data));
-    if (!whole) {
+    if (whole) {
+      sound_.insert(page);
+    } else {
       store_.ledger.fix(page);
       ++store_.damaged_pages;
+    }
+    return whole;
+  }
+
+  Result<bool> table_holds(PageNumber page) {
+    if (store_.ledger.tables().at(page).fixed) {
+      return false;
+    }
+    if (sound_.contains(page)) {
+      return true;
+    }
+    VARVE_ASSIGN(const bool whole, holds(page, k_kind_table));
+    if (whole) {
+      sound_.insert(page);
+    } else {
+      store_.ledger.fix_table(page);
+      ++store_.damaged_pages;
+    }
+    return whole;
+  }
+
+  Result<void> evacuate(PageNumber page) {
+    VARVE_ASSIGN(const bool whole, data_holds(page));
+    if (!whole) {
       return {};
     }
     evacuated_.insert(page);
@@ -261,10 +298,8 @@ class Chooser {
   }
 
   Result<void> restate(PageNumber page) {
-    VARVE_ASSIGN(const bool whole, holds(page, k_kind_table));
+    VARVE_ASSIGN(const bool whole, table_holds(page));
     if (!whole) {
-      store_.ledger.fix_table(page);
-      ++store_.damaged_pages;
       return {};
     }
     out_.tables.insert(page);
@@ -275,6 +310,39 @@ class Chooser {
   void add(Id id, std::uint64_t from, std::uint64_t to) {
     out_.rewrites[id].push_back({static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to)});
     out_.bytes += to - from;
+  }
+
+  // Its bytes count against the budget from now on.
+  void choose(Id id, const CrumbRun& run) {
+    crumbs_.emplace_back(id, run);
+    out_.bytes += run.bytes();
+  }
+
+  // Crumbs become one, unless one of them lies in a page that does not hold.
+  Result<void> join(Id id, const CrumbRun& run) {
+    out_.bytes -= run.bytes();
+    std::set<PageNumber> data;
+    std::set<PageNumber> tables;
+    store_.committed.at(id).fragments.for_range(run.from, run.to, [&](const Fragment& fragment) {
+      const auto page = static_cast<PageNumber>(fragment.address / k_page_bytes);
+      if (page >= k_slot_count) {  // the header is stated anew by every flush
+        (fragment.kind == FragmentKind::ref ? data : tables).insert(page);
+      }
+    });
+    for (const PageNumber page : data) {
+      VARVE_ASSIGN(const bool whole, data_holds(page));
+      if (!whole) {
+        return {};
+      }
+    }
+    for (const PageNumber page : tables) {
+      VARVE_ASSIGN(const bool whole, table_holds(page));
+      if (!whole) {
+        return {};
+      }
+    }
+    add(id, run.from, run.to);
+    return {};
   }
 
   // Crumbs around what the journal wrote: it is about to add to them.
@@ -320,7 +388,7 @@ class Chooser {
     if (run.count < k_many_crumbs) {
       return from;
     }
-    add(id, run.from, run.to);
+    choose(id, run);
     return run.to;
   }
 
@@ -333,7 +401,7 @@ class Chooser {
       CrumbRun run;
       const auto finish = [&] {
         if (run.count >= k_few_crumbs) {
-          add(allocation->first, run.from, run.to);
+          choose(allocation->first, run);
         }
         run = {};
       };
@@ -368,6 +436,8 @@ class Chooser {
   bool full_;
   std::uint64_t budget_ = 0;  // bytes
   std::set<PageNumber> evacuated_;
+  std::set<PageNumber> sound_;  // checked before
+  std::vector<std::pair<Id, CrumbRun>> crumbs_;
   Consolidation out_;
 };
 

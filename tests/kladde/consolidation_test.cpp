@@ -340,6 +340,40 @@ TEST(Consolidation, LeavesDamagedPagesWhereTheyAre) {
   EXPECT_EQ(refused.error().offset, std::uint64_t{hurt} * k_page_bytes);
 }
 
+TEST(Consolidation, CrumbsInADamagedPageAreNotJoined) {
+  for (const bool damaged : {false, true}) {
+    const auto files = memory_store();
+    const auto store = must(Store::open(*files, k_path));
+    // Two full pages; neighbouring crumbs lie in different ones.
+    constexpr std::uint32_t k_crumb = 200;
+    for (const std::uint32_t first : {0U, 1U}) {
+      Transaction transaction;
+      for (std::uint32_t i = first; i < 40; i += 2) {
+        transaction.write(1, i * k_crumb, base::as_bytes(std::string(k_crumb, 'x')));
+      }
+      must(store->commit(transaction));
+      must(store->flush());
+    }
+    const auto before = must(open_strictly(*files, k_path));
+    const std::uint64_t hurt =
+        before.world.allocations.at(1).fragments.at(0)->address / k_page_bytes * k_page_bytes;
+    if (damaged) {
+      const auto file = must(files->open_file(k_path, io::OpenMode::read_write));
+      const std::byte flipped[] = {std::byte{'y'}};
+      must(file->write_at(flipped, hurt + 100));
+    }
+    commit_write(*store, 1, 5 * k_crumb, "news");
+    must(store->flush());
+    EXPECT_EQ(store->status().damaged_pages, damaged ? 1U : 0U);
+    EXPECT_EQ(store->status().bytes_moved == 0, damaged);
+    const auto after = open_strictly(*files, k_path);
+    ASSERT_EQ(after.has_value(), !damaged);
+    if (damaged) {
+      EXPECT_EQ(after.error().offset, hurt);
+    }
+  }
+}
+
 TEST(Holes, ReusablePagesAreGivenBackAndAllocatedAgain) {
   const auto files = memory_store();
   StoreOptions options;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The writing verbs of the built program: init, append, recover, backup; copies by cat --full.
+// The writing verbs of the built program: init, append, recover, compact, backup; copies by cat
+// --full.
 #include <gmock/gmock.h>
 
 #include "tests/kladde/helpers.hpp"
@@ -106,6 +107,50 @@ TEST_F(Verbs, BackupCopiesAStoreWithItsJournal) {
   EXPECT_EQ(varve::test::read_file(scratch_ / "copy/16-runs.kladde"),
             varve::test::read_file(store));
   EXPECT_EQ(out({"state", path("copy")}), out({"state", store}));
+}
+
+TEST_F(Verbs, CompactLeavesAShorterFileThatDiffFindsTheSame) {
+  for (const std::string dialect : {"a", "b"}) {
+    SCOPED_TRACE(dialect);
+    const std::string store = path("s" + dialect);
+    const std::string copy = path("copy" + dialect);
+    const std::vector<std::string> both = {"--dialect", dialect};
+    const auto with = [&](std::vector<std::string> arguments) {
+      arguments.insert(arguments.end(), both.begin(), both.end());
+      return arguments;
+    };
+    out(with({"init", "--format", "kladde", store}));
+    std::string lines;
+    const auto write = [&](int id, const std::string& hex) {
+      lines +=
+          R"({"op":"write","id":)" + std::to_string(id) + R"(,"offset":0,"hex":")" + hex + "\"}\n";
+    };
+    for (int id = 1; id <= 300; ++id) {
+      write(id, std::string(1800, id % 2 == 0 ? 'a' : 'b'));
+    }
+    for (int id = 1; id <= 300; ++id) {
+      if (id % 3 != 0) {
+        lines += R"({"op":"free","id":)" + std::to_string(id) + "}\n";
+      }
+    }
+    write(3, "00112233");
+    // One flush after the first half, so that what is freed then was in pages.
+    const std::size_t half = lines.find(R"({"op":"free")");
+    EXPECT_EQ(run(with({"append", store}), lines.substr(0, half)).exit_code, 0);
+    EXPECT_EQ(run(with({"append", store}), lines.substr(half)).exit_code, 0);
+    std::filesystem::copy_file(store, copy);
+    EXPECT_THAT(out(with({"compact", "--dry-run", store})), HasSubstr("rewrite sparse pages"));
+    EXPECT_EQ(varve::test::read_file(store), varve::test::read_file(copy));
+    out(with({"compact", store}));
+    EXPECT_LT(std::filesystem::file_size(store) * 2, std::filesystem::file_size(copy));
+    EXPECT_EQ(out(with({"state", store})), out(with({"state", copy})));
+    const RunResult same = run(with({"diff", copy, store}));
+    EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
+    EXPECT_EQ(run(with({"verify", store})).exit_code, 0);
+    // A diff that could tell.
+    EXPECT_EQ(run(with({"append", store}), "{\"op\":\"free\",\"id\":3}\n").exit_code, 0);
+    EXPECT_EQ(run(with({"diff", copy, store})).exit_code, 4);
+  }
 }
 
 TEST_F(Verbs, DialectBIsWrittenAndReadOnlyWhenAskedFor) {

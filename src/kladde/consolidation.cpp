@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "kladde/flush.hpp"
+#include "kladde/crumbs.hpp"
+#include "kladde/store_core.hpp"
 
 namespace varve::kladde {
 
@@ -36,36 +37,11 @@ constexpr std::uint64_t k_table_waste = 10;
 constexpr std::uint32_t k_small_leaf_bytes = 1500;
 constexpr std::uint32_t k_roomy_header_bytes = 2000;
 
-// Fragments of one allocation that follow each other and are smaller than that are crumbs; so many
-// within a page's worth are written as one.
-constexpr std::uint32_t k_crumb_bytes = 512;
-constexpr std::uint32_t k_many_crumbs = 16;
-constexpr std::uint32_t k_few_crumbs = 4;
-constexpr std::uint32_t k_crumb_window = 3500;
-
-constexpr unsigned k_idle_steps = 3;
 constexpr std::uint64_t k_most_looked_at = 4096;  // pages at the end of the file
 
 std::uint64_t pages_for(std::uint64_t bytes, std::uint64_t waste_percent) {
   return (bytes * (100 + waste_percent) / 100 + k_page_content - 1) / k_page_content;
 }
-
-// A run of crumbs of one allocation.
-struct CrumbRun {
-  std::uint64_t from = 0;
-  std::uint64_t to = 0;
-  std::uint32_t count = 0;
-  std::uint64_t bytes() const { return to - from; }
-  bool takes(const Fragment& fragment) const {
-    return fragment.has_bytes() && fragment.size <= k_crumb_bytes &&
-           (count == 0 || (fragment.start == to && bytes() + fragment.size <= k_crumb_window));
-  }
-  void add(const Fragment& fragment) {
-    from = count == 0 ? fragment.start : from;
-    to = fragment.end();
-    ++count;
-  }
-};
 
 class Chooser {
  public:
@@ -83,9 +59,9 @@ class Chooser {
     VARVE_TRY(sparse_data());
     VARVE_TRY(sparse_tables());
     VARVE_TRY(end_of_file());
-    full_ ? every_crumb() : fresh_crumbs();
-    for (const auto& [id, run] : crumbs_) {
-      VARVE_TRY(join(id, run));
+    for (const CrumbRun& run :
+         full_ ? next_crumbs(store_, left()) : crumbs_beside_news(store_, left())) {
+      VARVE_TRY(join(run));
     }
     for (auto& [id, ranges] : out_.rewrites) {
       tidy(ranges);
@@ -312,23 +288,17 @@ class Chooser {
     out_.bytes += to - from;
   }
 
-  // Its bytes count against the budget from now on.
-  void choose(Id id, const CrumbRun& run) {
-    crumbs_.emplace_back(id, run);
-    out_.bytes += run.bytes();
-  }
-
   // Crumbs become one, unless one of them lies in a page that does not hold.
-  Result<void> join(Id id, const CrumbRun& run) {
-    out_.bytes -= run.bytes();
+  Result<void> join(const CrumbRun& run) {
     std::set<PageNumber> data;
     std::set<PageNumber> tables;
-    store_.committed.at(id).fragments.for_range(run.from, run.to, [&](const Fragment& fragment) {
-      const auto page = static_cast<PageNumber>(fragment.address / k_page_bytes);
-      if (page >= k_slot_count) {  // the header is stated anew by every flush
-        (fragment.kind == FragmentKind::ref ? data : tables).insert(page);
-      }
-    });
+    store_.committed.at(run.id).fragments.for_range(
+        run.from, run.to, [&](const Fragment& fragment) {
+          const auto page = static_cast<PageNumber>(fragment.address / k_page_bytes);
+          if (page >= k_slot_count) {  // the header is stated anew by every flush
+            (fragment.kind == FragmentKind::ref ? data : tables).insert(page);
+          }
+        });
     for (const PageNumber page : data) {
       VARVE_ASSIGN(const bool whole, data_holds(page));
       if (!whole) {
@@ -341,81 +311,8 @@ class Chooser {
         return {};
       }
     }
-    add(id, run.from, run.to);
+    add(run.id, run.from, run.to);
     return {};
-  }
-
-  // Crumbs around what the journal wrote: it is about to add to them.
-  void fresh_crumbs() {
-    const State& state = store_.state;
-    for (const auto& [id, touched] : state.touched()) {
-      const auto committed = store_.committed.find(id);
-      if (committed == store_.committed.end() ||
-          committed->second.fragments.count() < k_many_crumbs) {
-        continue;
-      }
-      const FragmentList& fragments = committed->second.fragments;
-      std::uint64_t done = 0;
-      state.pool().for_range(touched.rope, 0, state.pool().length(touched.rope),
-                             [&, id = id](std::uint32_t at, const Piece& piece) {
-                               if (piece.kind == PieceKind::literal &&
-                                   piece.length <= k_crumb_bytes && left() >= k_crumb_window) {
-                                 done = crumbs_around(id, fragments, at, done);
-                               }
-                             });
-    }
-  }
-
-  // Adds a run of crumbs that reaches near `at` and begins at `from` or behind it; gives its end.
-  std::uint64_t crumbs_around(Id id, const FragmentList& fragments, std::uint64_t at,
-                              std::uint64_t from) {
-    const std::uint64_t begin =
-        std::max(from, at - std::min<std::uint64_t>(at, k_crumb_window / 2));
-    CrumbRun run;
-    bool ended = false;
-    fragments.for_range(begin, begin + k_crumb_window, [&](const Fragment& fragment) {
-      if (fragment.start < begin || ended) {
-        return;
-      }
-      if (run.takes(fragment)) {
-        run.add(fragment);
-      } else if (run.count >= k_many_crumbs) {
-        ended = true;
-      } else {
-        run = {};
-      }
-    });
-    if (run.count < k_many_crumbs) {
-      return from;
-    }
-    choose(id, run);
-    return run.to;
-  }
-
-  // The next stretch of all allocations, each looked at once.
-  void every_crumb() {
-    auto allocation = store_.next_crumbs > k_max_u32
-                          ? store_.committed.end()
-                          : store_.committed.lower_bound(static_cast<Id>(store_.next_crumbs));
-    for (; allocation != store_.committed.end() && left() > 0; ++allocation) {
-      CrumbRun run;
-      const auto finish = [&] {
-        if (run.count >= k_few_crumbs) {
-          choose(allocation->first, run);
-        }
-        run = {};
-      };
-      allocation->second.fragments.for_each([&](const Fragment& fragment) {
-        if (!run.takes(fragment)) {
-          finish();
-        }
-        if (run.takes(fragment)) {
-          run.add(fragment);
-        }
-      });
-      finish();
-    }
-    store_.next_crumbs = allocation != store_.committed.end() ? allocation->first : k_max_u32 + 1;
   }
 
   // Sorts ranges and joins those that overlap.
@@ -437,38 +334,10 @@ class Chooser {
   std::uint64_t budget_ = 0;  // bytes
   std::set<PageNumber> evacuated_;
   std::set<PageNumber> sound_;  // checked before
-  std::vector<std::pair<Id, CrumbRun>> crumbs_;
   Consolidation out_;
 };
 
 }  // namespace
-
-// Step by step, until nothing becomes smaller for a while: the first steps may make the file
-// longer, where it has no holes yet.
-Result<void> StoreCore::compact() {
-  if (has_news()) {
-    VARVE_TRY(flush());
-  }
-  next_crumbs = 1;
-  std::uint64_t fewest_used = UINT64_MAX;
-  std::uint64_t fewest_pages = UINT64_MAX;
-  for (unsigned idle = 0; idle < k_idle_steps;) {
-    VARVE_TRY(sync());  // ends the quarantine of what the step before dropped
-    VARVE_TRY(poison_on_error(space.trim(*file, 1, false)));
-    const bool unseen = next_crumbs <= k_max_u32;
-    const std::uint64_t used = ledger.data_pages() + shape.leaves.size() + shape.interior.size();
-    const bool smaller = used < fewest_used || space.page_count() < fewest_pages;
-    idle = smaller || unseen ? 0 : idle + 1;
-    fewest_used = std::min(fewest_used, used);
-    fewest_pages = std::min(fewest_pages, space.page_count());
-    VARVE_ASSIGN(Consolidation step, choose_consolidation(*this, Effort::full));
-    if (step.empty() && ledger.dead_tables().empty()) {
-      return {};
-    }
-    VARVE_TRY(Flush(*this, std::move(step)).run());
-  }
-  return {};
-}
 
 Result<Consolidation> choose_consolidation(StoreCore& store, Effort effort) {
   return Chooser(store, effort == Effort::full).run();

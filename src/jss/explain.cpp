@@ -85,11 +85,19 @@ class FileExplainer {
     return unit(0, segment_.head.raw_bytes, [&]() -> Result<bool> {
       const SegmentHead& head = segment_.head;
       std::string meaning = head.fault ? head.fault->message : "";
+      const bool sealed = head.state == SegmentState::sealed;
+      std::uint64_t computed = 0;
+      if (sealed) {
+        VARVE_ASSIGN(computed, metadata_checksum(file_, head));
+      }
+      Check check = sealed && computed == h_.checksum ? Check::holds : Check::none;
+      if (head.fault || (sealed && computed != h_.checksum)) {
+        check = Check::fails;
+      }
       VARVE_TRY(rows_.container(0, head.raw_bytes, 0, "header", std::string(to_text(head.state)),
-                                std::move(meaning), head.fault ? Check::fails : Check::none));
+                                std::move(meaning), check));
       rows_.expect("magic", head.magic_holds);
-      if (head.state == SegmentState::sealed) {
-        VARVE_ASSIGN(const std::uint64_t computed, metadata_checksum(file_, head));
+      if (sealed) {
         rows_.expect("checksum", computed == h_.checksum);
         rows_.expect("version", h_.version == k_version);
         rows_.expect("block_index_offset", h_.block_index_offset == h_.footer_offset);

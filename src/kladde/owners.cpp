@@ -13,7 +13,7 @@ constexpr std::size_t k_shown = 4;
 const char* to_text(PageUse use) {
   switch (use) {
     case PageUse::slot:
-      return "slot";
+      return "slot page";
     case PageUse::table:
       return "table page";
     case PageUse::data:

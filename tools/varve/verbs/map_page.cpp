@@ -33,13 +33,14 @@ header span { color: var(--soft); }
   vertical-align: -1px; border-radius: 2px; }
 button { font: inherit; padding: 2px 10px; background: var(--panel); color: var(--text);
   border: 1px solid var(--line); border-radius: 4px; cursor: pointer; }
-main { display: grid; grid-template-columns: minmax(0, 1fr) 380px; height: calc(100vh - 58px); }
+body { height: 100vh; display: flex; flex-direction: column; }
+main { display: grid; grid-template-columns: minmax(0, 1fr) 380px; flex: 1; min-height: 0; }
 #rows { overflow: auto; padding: 12px 16px; }
 aside { border-left: 1px solid var(--line); background: var(--panel); overflow: auto;
   padding: 12px 16px; overflow-wrap: anywhere; }
 .file { margin-bottom: 14px; }
 .name { color: var(--soft); font-size: 12px; margin-bottom: 3px; position: sticky; left: 0; }
-.bar { display: flex; height: 34px; border: 1px solid var(--line); border-radius: 3px;
+.bar { display: flex; height: 38px; border: 1px solid var(--line); border-radius: 3px;
   overflow: hidden; }
 .unit { height: 100%; min-width: 1px; border-right: 1px solid var(--back); cursor: pointer;
   position: relative; }
@@ -56,10 +57,12 @@ td:first-child { color: var(--soft); text-align: right; white-space: nowrap; }
 .wrong { color: var(--hurt); font-weight: 600; }
 .finding { border-left: 3px solid var(--hurt); padding: 2px 8px; margin: 6px 0; }
 .finding.warning, .finding.note { border-color: var(--noticed); }
+a.finding { display: block; color: inherit; text-decoration: none; cursor: pointer; }
+a.finding:hover, a.finding:focus-visible { background: var(--back); }
 #tip { position: fixed; pointer-events: none; background: var(--text); color: var(--back);
   padding: 3px 8px; border-radius: 4px; font-size: 12px; display: none; max-width: 60vw; }
 code { font-family: ui-monospace, monospace; font-size: 12px; }
-@media (max-width: 800px) { main { grid-template-columns: 1fr; height: auto; } }
+@media (max-width: 800px) { body { height: auto; } main { grid-template-columns: minmax(0, 1fr); } }
 </style>
 </head>
 <body>
@@ -78,15 +81,27 @@ const make = (tag, text, name) => { const e = document.createElement(tag);
   if (text !== undefined) e.textContent = text; if (name) e.className = name; return e; };
 const byId = (id) => document.getElementById(id);
 const n = (x) => x.toLocaleString('en-US');
+const count = (x, what) => n(x) + ' ' + what + (x === 1 ? '' : 's');
 const states = { holds: 'its check holds', plain: 'nothing checks it', noticed: 'a warning',
   hurt: 'hurt' };
 byId('title').textContent = data.path;
 document.title = 'map of ' + data.path;
 const units = data.files.reduce((sum, f) => sum + f.units.reduce((s, u) => s + u.count, 0), 0);
 byId('sum').append(make('span', data.verdict, 'verdict'),
-  ' · ' + data.format + ' · ' + n(data.files.length) + ' files · ' + n(units) + ' units');
-for (const s in states) { const i = make('i'); i.style.background = 'var(--' + s + ')';
-  byId('legend').append(i, states[s]); }
+  ' · ' + data.format + ' · ' + count(data.files.length, 'file') + ' · ' + count(units, 'unit'));
+const legend = (color, text) => { const i = make('i'); i.style.background = color;
+  byId('legend').append(i, text); };
+for (const s in states) legend('var(--' + s + ')', states[s]);
+// The strip at a unit's foot tells its kind.
+const hues = ['#4c78a8', '#f2a541', '#9467bd', '#17a2b8', '#e377c2', '#8c6d4f', '#7f7f7f'];
+const kinds = new Map();
+for (const f of data.files) for (const u of f.units) if (!kinds.has(u.kind))
+  kinds.set(u.kind, hues[Math.min(kinds.size, hues.length - 1)]);
+byId('legend').append(make('br'));
+let shown = 0;
+for (const [kind, color] of kinds) if (shown++ < hues.length - 1) legend(color, kind);
+if (shown >= hues.length) legend(hues[hues.length - 1],
+  shown === hues.length ? [...kinds.keys()].pop() : 'other kinds');
 let zoom = 1, chosen = null;
 const share = (file, unit) => {
   // A long end that nothing checks (space ahead of a log) would hide all the rest.
@@ -96,11 +111,13 @@ const share = (file, unit) => {
   return { part: (cut && unit === last ? 0.15 : unit.length / total) * 100,
     stripe: cut && unit === last };
 };
-const show = (file, unit, element) => {
-  if (chosen) chosen.classList.remove('on');
-  chosen = element; element.classList.add('on');
+const elements = new Map();
+const show = (file, unit) => {
+  const mark = (on) => { const e = elements.get(chosen); if (e) e.classList.toggle('on', on); };
+  mark(false); chosen = unit; mark(true);
   const side = byId('side');
-  side.replaceChildren(make('h1', unit.label || unit.kind));
+  const back = make('button', 'all findings'); back.onclick = overview;
+  side.replaceChildren(back, make('h1', unit.label || unit.kind));
   const facts = make('table');
   for (const [k, v] of [['file', file.name || data.path], ['offset', n(unit.offset)],
     ['length', n(unit.length)], ['kind', unit.kind], ['state', states[unit.state]]]) {
@@ -120,22 +137,47 @@ const show = (file, unit, element) => {
   side.append(make('h3', 'All of it'));
   side.append(make('code', 'varve explain ' + data.path + ' ' + file.name + '@' + unit.offset));
 };
+const told = (f, file) => [make('b', f.code),
+  make('div', (file ? file + (f.offset === undefined ? '' : '@' + n(f.offset)) + ': ' : '') +
+    f.message)];
+const overview = () => {
+  const side = byId('side');
+  side.replaceChildren(make('p',
+    'Each row is a file, to scale. Click a unit for its fields and findings.'));
+  let left = 200;
+  const all = data.files.flatMap((file) => file.units.flatMap((unit) =>
+    (unit.findings || []).map((f) => [file, unit, f])));
+  for (const [file, unit, f] of all) {
+    if (left-- <= 0) continue;
+    const a = make('a', undefined, 'finding ' + f.severity); a.href = '#';
+    a.append(...told(f, file.name || data.path));
+    a.onclick = (e) => { e.preventDefault(); show(file, unit);
+      elements.get(unit).scrollIntoView({ block: 'center', inline: 'center' }); };
+    side.append(a);
+  }
+  if (left < 0) side.append(make('p', 'and ' + n(-left) + ' more: varve verify tells all'));
+  for (const f of data.elsewhere) { const d = make('div', undefined, 'finding ' + f.severity);
+    d.append(...told(f, f.file)); side.append(d); }
+};
 const draw = () => {
-  const rows = byId('rows'); rows.replaceChildren();
+  const rows = byId('rows'); rows.replaceChildren(); elements.clear();
   for (const file of data.files) {
     const box = make('div', undefined, 'file');
     box.append(make('div', (file.name || data.path) + ' · ' + n(file.bytes) + ' bytes', 'name'));
     const bar = make('div', undefined, 'bar'); bar.style.width = zoom * 100 + '%';
     for (const unit of file.units) {
       const u = make('div', undefined, 'unit'), at = share(file, unit);
-      u.style.flex = at.part + ' 1 0'; u.style.background = 'var(--' + unit.state + ')';
+      elements.set(unit, u);
+      if (unit === chosen) u.classList.add('on');
+      u.style.flex = at.part + ' 1 0';
+      u.style.boxShadow = 'inset 0 -6px 0 ' + kinds.get(unit.kind);
       u.style.backgroundColor = 'var(--' + unit.state + ')';
       if (at.stripe) u.classList.add('stripe');
       u.tabIndex = 0; u.setAttribute('role', 'button');
       u.setAttribute('aria-label', unit.label + ', ' + states[unit.state]);
       if (at.part * zoom > 4) u.append(make('b', unit.label));
-      u.onclick = () => show(file, unit, u);
-      u.onkeydown = (e) => { if (e.key === 'Enter') show(file, unit, u); };
+      u.onclick = () => show(file, unit);
+      u.onkeydown = (e) => { if (e.key === 'Enter') show(file, unit); };
       u.onmousemove = (e) => { const tip = byId('tip'); tip.style.display = 'block';
         tip.textContent = unit.label + ' · @' + n(unit.offset) + ', ' + n(unit.length) +
           ' bytes · ' + states[unit.state];
@@ -153,11 +195,7 @@ byId('out').onclick = () => setZoom(zoom / 2);
 byId('one').onclick = () => setZoom(1);
 byId('rows').addEventListener('wheel', (e) => { if (e.ctrlKey) { e.preventDefault();
   setZoom(zoom * (e.deltaY < 0 ? 1.5 : 1 / 1.5)); } }, { passive: false });
-const side = byId('side');
-side.append(make('p', 'Each row is a file, to scale. Click a unit for its fields and findings.'));
-for (const f of data.elsewhere) { const d = make('div', undefined, 'finding ' + f.severity);
-  d.append(make('b', f.code), make('div', (f.file ? f.file + ': ' : '') + f.message));
-  side.append(d); }
+overview();
 draw();
 </script>
 </body>

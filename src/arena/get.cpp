@@ -116,38 +116,47 @@ Result<GetResult> ArenaView::get_frame(std::size_t position, std::uint64_t offse
   return GetResult{json_of(line), std::string(base::as_text(payload))};
 }
 
-Result<GetResult> ArenaView::get_by_index(std::uint64_t index, const RenderOptions& options,
-                                          FindingSink& findings) {
-  // The numbering of `cat`: found by a scan, since damage on the way counts as frames too.
+Result<std::optional<FramePlace>> ArenaView::find_frame(const FramePlace& wanted,
+                                                        FindingSink& findings) {
   class Sink final : public BatchSink {
    public:
-    explicit Sink(std::uint64_t number) : number_(number) {}
+    explicit Sink(const FramePlace& sought) : sought_(sought) {}
     Result<bool> consume(Batch batch) override {
-      for (std::size_t row = 0; row < batch.rows; ++row) {
-        if (batch.columns[static_cast<std::size_t>(LogColumn::frame)].value<std::uint64_t>(row) ==
-            number_) {
-          segment =
-              batch.columns[static_cast<std::size_t>(LogColumn::segment)].value<std::uint32_t>(row);
-          offset =
-              batch.columns[static_cast<std::size_t>(LogColumn::offset)].value<std::uint64_t>(row);
-          found = true;
-          return false;
+      const auto column = [&](LogColumn which) -> const Column& {
+        return batch.columns[static_cast<std::size_t>(which)];
+      };
+      for (std::size_t row = 0; row < batch.rows && !found; ++row) {
+        const FramePlace place{column(LogColumn::frame).value<std::uint64_t>(row),
+                               column(LogColumn::segment).value<std::uint32_t>(row),
+                               column(LogColumn::offset).value<std::uint64_t>(row)};
+        const bool same = sought_.index
+                              ? place.index == sought_.index
+                              : place.segment == sought_.segment && place.offset == sought_.offset;
+        if (same) {
+          found = place;
         }
       }
-      return true;
+      return !found;
     }
-    std::uint64_t number_;
-    std::uint64_t offset = 0;
-    std::uint32_t segment = 0;
-    bool found = false;
+    std::optional<FramePlace> found;
+
+   private:
+    FramePlace sought_;
   };
-  Sink sink(index);
+  Sink sink(wanted);
   ScanRequest request;
   request.columns = {"frame"};
   VARVE_TRY(scan_log(request, sink, findings));
-  for (std::size_t i = 0; sink.found && i < map_.segments.size(); ++i) {
-    if (map_.segments[i].number == sink.segment) {
-      return get_frame(i, sink.offset, index, options);
+  return sink.found;
+}
+
+Result<GetResult> ArenaView::get_by_index(std::uint64_t index, const RenderOptions& options,
+                                          FindingSink& findings) {
+  // The numbering of `cat`: found by a scan, since damage on the way counts as frames too.
+  VARVE_ASSIGN(const auto found, find_frame({index, 0, 0}, findings));
+  for (std::size_t i = 0; found && i < map_.segments.size(); ++i) {
+    if (map_.segments[i].number == found->segment) {
+      return get_frame(i, found->offset, index, options);
     }
   }
   return not_found(std::to_string(index), map_.path);
@@ -197,15 +206,23 @@ Result<GetResult> ArenaView::get(const std::string& key, const RenderOptions& op
   }
   const std::uint64_t number = *global / map_.geometry.segment_bytes;
   const std::uint64_t offset = *global % map_.geometry.segment_bytes;
-  std::uint64_t index = 0;
+  // Headers alone tell the index quickly; where one of them is hurt, a scan tells it.
+  std::optional<std::uint64_t> index = 0;
   for (std::size_t i = 0; i < map_.segments.size(); ++i) {
     VARVE_ASSIGN(const auto image, open_for_walk(map_, i));
     if (map_.segments[i].number == number) {
-      VARVE_ASSIGN(const std::uint64_t before, frames_before(*image, offset));
-      return get_frame(i, offset, index + before, options);
+      VARVE_ASSIGN(const auto before, frames_before(*image, offset));
+      if (index && before) {
+        return get_frame(i, offset, *index + *before, options);
+      }
+      const FramePlace wanted{std::nullopt, static_cast<std::uint32_t>(number), offset};
+      VARVE_ASSIGN(const auto found, find_frame(wanted, findings));
+      return get_frame(i, offset, found ? *found->index : index.value_or(0) + before.value_or(0),
+                       options);
     }
     VARVE_ASSIGN(const HeaderSummary summary, walk_headers(*image));
-    index += summary.frames;
+    const bool whole = summary.end.kind != UnitKind::invalid;
+    index = index && whole ? std::optional(*index + summary.frames) : std::nullopt;
   }
   return not_found(key, map_.path);
 }

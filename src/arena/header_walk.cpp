@@ -41,9 +41,10 @@ Result<HeaderSummary> walk_headers(const SegmentImage& image) {
   return walk_to(image, image.logical_bytes());
 }
 
-Result<std::uint64_t> frames_before(const SegmentImage& image, std::uint64_t offset) {
+Result<std::optional<std::uint64_t>> frames_before(const SegmentImage& image,
+                                                   std::uint64_t offset) {
   VARVE_ASSIGN(const HeaderSummary summary, walk_to(image, offset));
-  return summary.frames;
+  return summary.end.offset == offset ? std::optional(summary.frames) : std::nullopt;
 }
 
 }  // namespace varve::arena

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "arena/chunk_reader.hpp"
 
@@ -18,7 +19,7 @@ struct HeaderSummary {
 
 // Steps 1 to 6 of section 3.2 from the start to the first thing that is not a frame.
 Result<HeaderSummary> walk_headers(const SegmentImage& image);
-// How many frames begin before `offset`.
-Result<std::uint64_t> frames_before(const SegmentImage& image, std::uint64_t offset);
+// How many frames begin before `offset`; nullopt where damage hides it, or nothing begins there.
+Result<std::optional<std::uint64_t>> frames_before(const SegmentImage& image, std::uint64_t offset);
 
 }  // namespace varve::arena

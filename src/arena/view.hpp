@@ -16,6 +16,13 @@ namespace varve::arena {
 
 const Format& format();
 
+// Where a frame of the log lies, and the index that `cat` gives it.
+struct FramePlace {
+  std::optional<std::uint64_t> index;
+  std::uint32_t segment = 0;
+  std::uint64_t offset = 0;  // in the segment
+};
+
 class ArenaView final : public StoreView {
  public:
   static Result<std::unique_ptr<ArenaView>> open(io::FileSystem& files, const std::string& path,
@@ -60,6 +67,8 @@ class ArenaView final : public StoreView {
   static void render_state(const Batch& batch, const RenderOptions& options, std::string& out);
   Result<GetResult> get_frame(std::size_t position, std::uint64_t offset, std::uint64_t index,
                               const RenderOptions& options);
+  // Scans the log for the frame with that index, or else at that place.
+  Result<std::optional<FramePlace>> find_frame(const FramePlace& wanted, FindingSink& findings);
   Result<GetResult> get_by_index(std::uint64_t index, const RenderOptions& options,
                                  FindingSink& findings);
   Result<GetResult> get_by_id(const std::string& id, FindingSink& findings);

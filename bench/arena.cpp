@@ -63,6 +63,12 @@ class BareLog {
     end_ += static_cast<off_t>(length);
     must(!sync || ::fdatasync(file_) == 0, "fdatasync");
   }
+  // The payload alone.
+  void write(const std::string& payload) {
+    const auto length = static_cast<ssize_t>(payload.size());
+    must(::pwrite(file_, payload.data(), payload.size(), end_) == length, "pwrite");
+    end_ += length;
+  }
 
  private:
   int file_;
@@ -70,11 +76,13 @@ class BareLog {
   std::vector<char> frame_;
 };
 
-std::unique_ptr<arena::Journal> new_journal(const std::string& path, bool sync_each) {
+std::unique_ptr<arena::Journal> new_journal(const std::string& path, bool sync_each,
+                                            std::uint64_t buffer_bytes = 0) {
   must(arena::create_store(io::posix_file_system(), path, {.version = 4, .bare = true}).has_value(),
        "create");
   arena::JournalOptions options;
   options.sync_each = sync_each;
+  options.buffer_bytes = buffer_bytes;
   auto journal = arena::Journal::open(io::posix_file_system(), path, options);
   must(journal.has_value(), "open");
   return *std::move(journal);
@@ -106,9 +114,11 @@ void append_of(bench::Runner& runner, const std::string& directory, std::size_t 
     }
   };
   BareLog bare(at + "/bare");
+  BareLog plain(at + "/plain");
   bench::RocksLog rocks(at + "/rocks");
   bench::LevelLog level(at + "/level");
   const auto lazy = new_journal(at + "/lazy", false);
+  const auto buffered = new_journal(at + "/buffered", false, 256 << 10);
   const auto durable = new_journal(at + "/durable", true);
   const auto into = [](arena::Journal& journal) {
     return [&journal](const std::string& payload) {
@@ -124,7 +134,11 @@ void append_of(bench::Runner& runner, const std::string& directory, std::size_t 
       {"append " + size + ", not synced", "appends", static_cast<std::uint64_t>(unsynced)},
       {{"LZ4 + CRC + pwrite", bench::k_limit,
         [&] { all(unsynced, [&](const auto& payload) { bare.append(payload, false); }); }},
+       {"pwrite alone", bench::k_peer,
+        [&] { all(unsynced, [&](const auto& payload) { plain.write(payload); }); }},
        {"arena, one by one", bench::k_ours, [&] { all(unsynced, into(*lazy)); }},
+       {"arena, one by one, a buffer of 256 KiB", bench::k_ours,
+        [&] { all(unsynced, into(*buffered)); }},
        {"arena, 64 at once", bench::k_ours,
         [&] {
           for (int i = 0; i < unsynced; i += 64) {

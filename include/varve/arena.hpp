@@ -33,11 +33,16 @@ Result<WriteReport> create_store(io::FileSystem& files, const std::string& path,
 
 struct JournalOptions {
   // Whether append() makes its frame durable before it returns. Without it a frame survives the
-  // process when append() returns, and the machine after sync().
+  // process when append() returns (but see buffer_bytes), and the machine after sync().
   bool sync_each = true;
   // Zeros written ahead of the end, in steps of so many bytes, so that small durable appends cost
   // less. 0: none. Only where sync_each is set.
   std::uint64_t zero_ahead_bytes = std::uint64_t{1} << 20;
+  // Frames that need not be durable wait in memory until there are so many bytes of them (4 MiB at
+  // most), and leave in one write. Then append() returns before its frame is in the file: it
+  // survives the process after flush(), the machine after sync(), and readers see it from then on.
+  // A durable append takes along what waits. 0: nothing waits.
+  std::uint64_t buffer_bytes = 0;
   // Refuse payloads that the format's engine would refuse to open (stores with a store.json only).
   bool check_payloads = true;
   // A valid frame behind the end of the log (section 4) is what damage to a header leaves, and also
@@ -133,9 +138,12 @@ class Journal {
   Result<Appended> append(std::span<const std::byte> payload);
   // Appends several with one write and, if `durable`, one sync. They follow each other.
   Result<void> append_all(std::span<const std::span<const std::byte>> payloads, bool durable);
+  // Writes what waits in memory (JournalOptions::buffer_bytes), without making it durable.
+  Result<void> flush();
   // Makes all that was appended durable.
   Result<void> sync();
-  // Syncs and releases the store. The destructor releases it without syncing.
+  // Syncs and releases the store. The destructor writes what waits, as far as it can, and releases
+  // the store without syncing.
   Result<void> close();
 
   JournalEnd end() const;

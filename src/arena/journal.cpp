@@ -39,6 +39,12 @@ Journal::Impl::Impl(io::FileSystem& file_system, std::string store_path,
       environment(options.environment != nullptr ? *options.environment : io::system_environment()),
       queue([this](std::span<Item* const> batch) { return commit(batch); }) {}
 
+Journal::Impl::~Impl() {
+  if (writer && !dead) {
+    (void)writer->write();  // nobody is left to be told
+  }
+}
+
 Result<void> Journal::Impl::read_map() {
   VARVE_ASSIGN(map, map_store(files, path, {"", geometry}));
   if (auto refusal = refusal_to_write(map)) {
@@ -138,7 +144,10 @@ Result<void> Journal::Impl::commit(std::span<Item* const> batch) {
     VARVE_ASSIGN(item->place, writer->add(item->frame));
     durable = durable || item->durable;
   }
-  return durable ? writer->sync() : writer->write();
+  if (durable) {
+    return writer->sync();
+  }
+  return writer->waiting_bytes() > options.buffer_bytes ? writer->write() : Result<void>();
 }
 
 Result<void> Journal::Impl::submit(std::span<Item> items) {
@@ -177,6 +186,12 @@ Result<void> Journal::Impl::append_frames(std::span<const base::Bytes> frames, b
     items.push_back({frame, durable, {}, 0});
   }
   return submit(items);
+}
+
+Result<void> Journal::Impl::flush() {
+  const std::lock_guard guard(tail_mutex);
+  VARVE_TRY(refuse_if_dead());
+  return writer->write();
 }
 
 Result<void> Journal::Impl::sync() {
@@ -228,6 +243,7 @@ Result<void> Journal::append_all(std::span<const std::span<const std::byte>> pay
                                  bool durable) {
   return impl_->append_all(payloads, durable);
 }
+Result<void> Journal::flush() { return impl_->flush(); }
 Result<void> Journal::sync() { return impl_->sync(); }
 Result<void> Journal::close() { return impl_->close(); }
 JournalEnd Journal::end() const {

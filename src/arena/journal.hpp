@@ -42,6 +42,9 @@ class Journal::Impl {
 
   Impl(io::FileSystem& file_system, std::string store_path, const JournalOptions& journal_options,
        const std::optional<Geometry>& other_geometry);
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   static std::unique_ptr<Journal> journal_of(std::unique_ptr<Impl> impl) {
     return std::unique_ptr<Journal>(new Journal(std::move(impl)));
@@ -53,6 +56,7 @@ class Journal::Impl {
   Result<void> append_all(std::span<const base::ByteSpan> payloads, bool durable);
   // The same for frames that append_frame() made of payloads that were checked.
   Result<void> append_frames(std::span<const base::Bytes> frames, bool durable);
+  Result<void> flush();
   Result<void> sync();
   Result<void> close();
   Result<CompactionReport> compact(LiveStateSource& source);

@@ -53,6 +53,8 @@ class LogWriter {
   // Where the next frame goes, if it fits.
   LogPlace end() const { return {segment_, base_ + pending_.size()}; }
   std::uint32_t next_seq() const { return next_seq_; }
+  // Of frames that were taken and are not in the file yet.
+  std::uint64_t waiting_bytes() const { return pending_.size(); }
 
  private:
   LogWriter(std::unique_ptr<io::Directory> directory, const Geometry& geometry,

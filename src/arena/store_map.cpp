@@ -351,7 +351,9 @@ class Mapper {
 
   void missing_segments() {
     if (map_.fresh() && map_.manifest) {
-      note("no-segment", map_.live_prefix, "an arena in which nothing was ever written");
+      if (!map_.arena_has_segments) {
+        note("no-segment", map_.live_prefix, "an arena in which nothing was ever written");
+      }
       return;
     }
     damaged("segments-missing", map_.live_prefix, "there is no segment");

@@ -4,7 +4,7 @@
 #include "tests/support.hpp"
 #include "transactions.hpp"
 #include "varve/arena.hpp"
-#include "view_support.hpp"
+#include "writer_support.hpp"
 
 namespace varve::arena {
 namespace {
@@ -227,6 +227,35 @@ TEST_F(ArenaVerbs, CompactKeepsTheStateAndRehearses) {
   EXPECT_EQ(state(path("store")), before);
   ASSERT_TRUE(init("bare", {{"bare", "1"}}));
   EXPECT_EQ(exit_code(format().compact(files_, path("bare"), with({})).error()), 3);
+}
+
+// A file that may not grow further is an error that is told, and nothing that was acknowledged is
+// lost.
+TEST(ArenaProgram, AFileSizeLimitIsAnErrorAndNoSignal) {
+  if (std::string_view(VARVE_TEST_TOOL).empty()) {
+    GTEST_SKIP() << "the program is not built";
+  }
+  const varve::test::ScratchDirectory scratch;
+  const std::string store = (scratch / "store").string();
+  ASSERT_EQ(varve::test::run_tool({"init", store, "--format", "arena", "--bare"}).exit_code, 0);
+  varve::test::RunOptions input;
+  for (std::uint64_t i = 0; i < 70; ++i) {
+    input.input += "{\"hex\":\"" + base::to_hex(base::as_bytes(noise(20'000, 1 + i))) + "\"}\n";
+  }
+  const auto done = varve::test::run_command(
+      {"/bin/bash", "-c", "ulimit -f 1100; exec \"$0\" append --ack --batch 10 \"$1\"",
+       VARVE_TEST_TOOL, store},
+      input);
+  EXPECT_EQ(done.exit_code, 74) << done.err;
+  EXPECT_TRUE(done.out.ends_with("{\"acknowledged\":50}\n")) << done.out;
+  EXPECT_NE(done.err.find("50 records durable; what is in the store of 10 more is unknown"),
+            std::string::npos)
+      << done.err;
+  const auto rows = varve::test::run_tool({"cat", "--payload", "none", store});
+  EXPECT_EQ(rows.exit_code, 0);
+  EXPECT_GE(std::ranges::count(rows.out, '\n'), 50);
+  input.input = "{\"hex\":\"00\"}\n";
+  EXPECT_EQ(varve::test::run_tool({"append", store}, input).exit_code, 0);
 }
 
 TEST_F(ArenaVerbs, BackupColdAndBesideAWriter) {

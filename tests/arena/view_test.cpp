@@ -87,6 +87,17 @@ TEST(Structure, Refusals) {
   }
 }
 
+TEST(Structure, ASegmentThatIsNoFileIsNotTakenForNone) {
+  io::SimulatedFileSystem files;
+  put(files, "/a/format.json", manifest_text({4, std::uint64_t{1} << 30}));
+  ASSERT_TRUE(files.add_directory("/a/seg_0.bin").has_value());
+  const Verified verified = verify(files, "/a");
+  EXPECT_EQ(verified.report.verdict, Verdict::damaged);
+  for (const Finding& finding : verified.findings.findings()) {
+    EXPECT_NE(finding.code, "no-segment");
+  }
+}
+
 TEST(Structure, LengthsOfSegments) {
   io::SimulatedFileSystem files;
   put(files, "/s/format.json", R"({"magic":"HMS_ARENA","version":3,"segment_size":67108864})");

@@ -193,6 +193,70 @@ TEST(ArenaWriter, ABatchIsOneWriteAndOneSync) {
   EXPECT_EQ(payloads_in(read_log(files, "/arena", k_version_3)), texts);
 }
 
+// With a buffer, frames wait for the next write; nothing else about the log changes.
+TEST(ArenaWriter, BufferedFramesLeaveInOneWrite) {
+  io::SimulatedFileSystem files;
+  put_bare_arena(files, k_small_growing);
+  JournalOptions options = quiet_options();
+  options.sync_each = false;
+  options.buffer_bytes = 700;
+  auto journal = must_open(files, "/arena", k_small_growing, options);
+  const auto in_file = [&] { return read_log(files, "/arena", k_small_growing).size(); };
+  std::vector<std::string> texts;
+  const auto add = [&] {
+    texts.push_back(payload_text(texts.size() * 7));  // 40 bytes and more, below 100 with a header
+    const auto done = append(*journal, texts.back());
+    ASSERT_TRUE(done.has_value());
+    EXPECT_EQ(done->seq, texts.size() - 1);
+  };
+  add();
+  add();
+  EXPECT_EQ(in_file(), 0U);
+  ASSERT_TRUE(journal->flush().has_value());
+  EXPECT_EQ(in_file(), 2U);
+  files.set_trace(true);
+  while (in_file() == 2U) {
+    add();
+  }
+  const auto writes = std::ranges::count(files.trace(), io::CallKind::write, &io::Call::kind);
+  EXPECT_EQ(writes, 1);
+  EXPECT_GT(texts.size(), 8U);
+  EXPECT_EQ(in_file(), texts.size());  // all that waited
+  while (journal->end().segment < 2) {
+    add();  // over rollovers
+  }
+  add();
+  EXPECT_LT(in_file(), texts.size());
+  ASSERT_TRUE(journal->sync().has_value());
+  EXPECT_EQ(in_file(), texts.size());
+  add();
+  journal.reset();  // writes what waits
+  EXPECT_EQ(payloads_in(read_log(files, "/arena", k_small_growing)), texts);
+
+  io::SimulatedFileSystem plain;
+  put_bare_arena(plain, k_small_growing);
+  const auto other = must_open(plain, "/arena", k_small_growing);
+  for (const std::string& text : texts) {
+    ASSERT_TRUE(append(*other, text).has_value());
+  }
+  EXPECT_EQ(plain.hash(), files.hash());
+}
+
+TEST(ArenaWriter, ABufferedFrameThatCannotBeWrittenIsToldAtTheNextCall) {
+  io::SimulatedFileSystem files;
+  put_bare_arena(files, k_small_growing);
+  JournalOptions options = quiet_options();
+  options.sync_each = false;
+  options.buffer_bytes = 700;
+  const auto journal = must_open(files, "/arena", k_small_growing, options);
+  ASSERT_TRUE(append(*journal, "waits").has_value());
+  files.set_fault(io::Fault{0, io::FaultKind::no_space, false, mask_of(io::CallKind::write)});
+  EXPECT_EQ(journal->flush().error().code, ErrorCode::io);
+  files.set_fault(std::nullopt);
+  EXPECT_EQ(append(*journal, "refused").error().code, ErrorCode::poisoned);
+  EXPECT_EQ(journal->sync().error().code, ErrorCode::poisoned);
+}
+
 TEST(ArenaWriter, ManyThreadsShareTheLog) {
   io::SimulatedFileSystem files(io::SimulatedFileSystem::Options{nullptr, false});
   put_bare_arena(files, k_small_growing);

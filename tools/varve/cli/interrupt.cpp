@@ -35,6 +35,7 @@ void set_up_signals() {
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit of file sizes is an error instead
 }
 
 SignalGuard::SignalGuard() {

@@ -6,7 +6,8 @@
 namespace varve::cli {
 
 // From now on SIGINT and SIGTERM end the process promptly with a message, exit code 130 or 143; a
-// closed pipe is an error of the write call and not a signal. Called once by main().
+// closed pipe, or a file beyond its limit, is an error of the write call and not a signal. Called
+// once by main().
 void set_up_signals();
 
 // While one exists, the first SIGINT or SIGTERM is only noted (and interrupts a blocking read); the

@@ -127,12 +127,14 @@ Result<Settings> settings_of(const Session& session) {
   return settings;
 }
 
+// `failed`: writing or syncing did. Then only what was made durable is known to be in the store.
 void say_result(Session& session, const Target& target, const Appender& appender, const Feed& feed,
-                SyncMode mode) {
+                SyncMode mode, bool failed) {
   WriteReport report;
   report.actions.assign(appender.opening().begin(), appender.opening().end());
   if (session.json()) {
-    report.detail.set("appended", feed.appended()).set("durable", feed.durable());
+    report.detail.set("appended", failed ? feed.durable() : feed.appended());
+    report.detail.set("durable", feed.durable());
     session.print_json(output::write_json("append", target.path, target.format->name(), report));
     return;
   }
@@ -140,6 +142,12 @@ void say_result(Session& session, const Target& target, const Appender& appender
     session.message(fmt::format("{}: when opened: {}, {} at byte {}, {}", target.path, action.what,
                                 terminal::counted(action.length, "byte"), action.offset,
                                 action.file));
+  }
+  if (failed) {
+    session.message(fmt::format("{}: {} durable; what is in the store of {} more is unknown",
+                                target.path, terminal::counted(feed.durable(), "record"),
+                                terminal::grouped(feed.appended() - feed.durable())));
+    return;
   }
   session.message(fmt::format("{}: appended {}, {}", target.path,
                               terminal::counted(feed.appended(), "record"),
@@ -161,14 +169,15 @@ Result<int> append(Session& session, const std::string& path) {
   auto done = feed_all(feed, lines);
   // A bad line ends the input, but what came before it is kept.
   Result<void> settled;
-  if (done || done.error().code == ErrorCode::invalid_argument) {
+  const bool usable = done || done.error().code == ErrorCode::invalid_argument;
+  if (usable) {
     // An interrupted input may have stopped within a transaction.
     settled = done && SignalGuard::pending() == 0 ? feed.finish() : feed.settle();
     if (settled) {
       settled = appender->close();
     }
   }
-  say_result(session, target, *appender, feed, settings.mode);
+  say_result(session, target, *appender, feed, settings.mode, !usable || !settled);
   if (!done) {
     return std::unexpected(std::move(done).error());
   }

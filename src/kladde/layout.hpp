@@ -96,6 +96,7 @@ inline constexpr const char* transaction = "malformed-transaction";
 inline constexpr const char* uncovered = "byte-without-statement";
 
 inline constexpr const char* two_sizes = "conflicting-sizes";           // Appendix A, B only
+inline constexpr const char* no_size = "content-without-size";          // a writer's duty, B only
 inline constexpr const char* journal_in_use = "journal-page-in-use";    // section 3.1
 inline constexpr const char* journal_next = "journal-next-impossible";  // section 8.6
 inline constexpr const char* torn_tail = "torn-tail";

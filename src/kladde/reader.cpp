@@ -269,6 +269,31 @@ Result<std::optional<World>> load_world(const io::File& file, const LoadRequest&
   return WorldLoad(file, request, policy).run();
 }
 
+std::optional<Id> find_unsized(const World& world, Dialect dialect) {
+  if (dialect == Dialect::a || !world.tree.complete) {
+    return std::nullopt;
+  }
+  const auto unsized = std::ranges::find_if(world.allocations, [](const auto& entry) {
+    return entry.second.exists && entry.second.witness_table == k_no_table;
+  });
+  return unsized == world.allocations.end() ? std::nullopt : std::optional(unsized->first);
+}
+
+Result<void> check_writable(const World& world, Dialect dialect, const std::string& path) {
+  const auto id = find_unsized(world, dialect);
+  if (!id) {
+    return {};
+  }
+  Error error;
+  error.code = ErrorCode::unsupported;
+  error.path = path;
+  error.reason = word::no_size;
+  error.message = id_text(*id) +
+                  " has content and nothing states its size, which no writer of dialect b leaves: "
+                  "not written to (is the store of dialect a?)";
+  return std::unexpected(std::move(error));
+}
+
 Result<Journal> read_journal(const io::File& file, const World& world, const LoadRequest& request,
                              const Policy& policy, const TakeTransaction& take) {
   return JournalRead(file, world, request, policy, take).run();

@@ -59,6 +59,13 @@ struct World {
 Result<std::optional<World>> load_world(const io::File& file, const LoadRequest& request,
                                         const Policy& policy);
 
+// Dialect B: an allocation whose content is stated and whose size is not, the first. It is empty to
+// a reader, and no writer leaves one: most likely the file is of dialect A.
+std::optional<Id> find_unsized(const World& world, Dialect dialect);
+// Refuses to write (ErrorCode::unsupported) where there is one: what reads as empty would be gone
+// with the next flush.
+Result<void> check_writable(const World& world, Dialect dialect, const std::string& path);
+
 // What a walk of the journal found.
 struct Journal {
   std::uint64_t epoch = 0;  // of the segment

@@ -46,6 +46,7 @@ Result<std::unique_ptr<Store>> Store::open(io::FileSystem& files, const std::str
   request.max_memory_bytes = checked.max_memory_bytes;
   const Policy policy = Policy::strict(path);
   VARVE_ASSIGN(auto world, load_world(*core->file, request, policy));
+  VARVE_TRY(check_writable(*world, checked.dialect, path));
   // The governing header may not be durable yet: no page may be reused before it is.
   VARVE_TRY(core->file->data_sync());
   core->committed = std::move(world->allocations);

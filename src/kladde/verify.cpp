@@ -59,6 +59,18 @@ void note_partial_page(const World& world, FindingSink& findings) {
   }
 }
 
+void note_unsized(const World& world, Dialect dialect, FindingSink& findings) {
+  if (const auto id = find_unsized(world, dialect)) {
+    Finding finding = aside(Severity::warning, word::no_size, world.slot * k_page_bytes,
+                            "allocation " + std::to_string(*id) +
+                                " has content and nothing states its size: is the store of "
+                                "dialect a?");
+    finding.unit = "allocation";
+    finding.index = *id;
+    findings.add(std::move(finding));
+  }
+}
+
 // Pages in no world that look framed but fail their checksum: free to hold anything.
 Result<void> note_unreached(const io::File& file, const World& world, const Journal& journal,
                             FindingSink& findings) {
@@ -148,6 +160,7 @@ Result<VerifyReport> View::verify_once(const VerifyRequest& request, FindingSink
   report_tail(journal, findings);
   note_slots(*world, findings);
   note_partial_page(*world, findings);
+  note_unsized(*world, dialect_, findings);
   if (!request.quick) {
     VARVE_TRY(note_unreached(*file_, *world, journal, findings));
     if (findings.verdict() != Verdict::damaged) {

@@ -123,6 +123,7 @@ Result<WriteReport> recover_store(io::FileSystem& files, const std::string& path
   load.dialect = options.dialect;
   const Policy policy = Policy::strict(path);
   VARVE_ASSIGN(const auto world, load_world(*file, load, policy));
+  VARVE_TRY(check_writable(*world, load.dialect, path));
   State state(world->allocations, pieces_within(load.max_memory_bytes));
   VARVE_ASSIGN(const Journal journal, replay_journal(*file, *world, load, policy, state));
   report.detail.set("epoch", world->header.epoch)
@@ -154,6 +155,7 @@ Result<WriteReport> compact_store(io::FileSystem& files, const std::string& path
     LoadRequest load;
     load.dialect = options.dialect;
     VARVE_ASSIGN(auto world, load_world(*file, load, Policy::strict(path)));
+    VARVE_TRY(check_writable(*world, load.dialect, path));
     StoreCore core(std::move(file), path, options);
     core.committed = std::move(world->allocations);
     world->allocations.clear();

@@ -170,6 +170,31 @@ TEST_F(Verbs, DialectBIsWrittenAndReadOnlyWhenAskedFor) {
   EXPECT_EQ(run({"state", "--dialect", "c", path("s")}).exit_code, 64);
 }
 
+// A store of dialect A whose statements are all Refs reads as a valid, empty one in dialect B.
+TEST_F(Verbs, AStoreOfDialectAIsNotEmptiedByDialectB) {
+  out({"init", "--format", "kladde", path("s")});
+  std::string lines;
+  for (int id = 1; id <= 100; ++id) {
+    lines += R"({"op":"write","id":)" + std::to_string(id) + R"(,"offset":0,"hex":")" +
+             std::string(1800, 'a') + "\"}\n";
+  }
+  EXPECT_EQ(run({"append", path("s")}, lines).exit_code, 0);
+  const auto before = varve::test::read_file(path("s"));
+  const RunResult verified = run({"verify", "--dialect", "b", path("s")});
+  EXPECT_EQ(verified.exit_code, 0);
+  EXPECT_THAT(verified.out, HasSubstr("content-without-size"));
+  for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
+           {"compact"}, {"compact", "--dry-run"}, {"recover"}, {"append"}}) {
+    std::vector<std::string> arguments = verb;
+    arguments.insert(arguments.end(), {"--dialect", "b", path("s")});
+    const RunResult refused = run(arguments, R"({"op":"free","id":1})"
+                                             "\n");
+    EXPECT_EQ(refused.exit_code, 3) << verb.front();
+    EXPECT_THAT(refused.err, HasSubstr("is the store of dialect a?")) << verb.front();
+  }
+  EXPECT_EQ(varve::test::read_file(path("s")), before);
+}
+
 TEST_F(Verbs, ReadingVerbsChangeNothing) {
   VARVE_REQUIRE_SHARED();
   for (const std::string name :

@@ -2,8 +2,6 @@
 // Kladde: how large the file gets under several loads, how many bytes are written for each byte of
 // payload, how long a flush takes; with consolidation and without. On the file system that holds
 // TMPDIR (or /tmp). `--only "8 MiB"` and the like choose the sizes.
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -217,9 +215,8 @@ void freeing(bench::Runner& runner, const std::string& name, Target& target, std
 
 int main(int argc, char** argv) {
   bench::Runner runner("kladde_size", argc, argv);
-  std::string pattern = (std::filesystem::temp_directory_path() / "varve-bench-XXXXXX").string();
-  must(::mkdtemp(pattern.data()) != nullptr, "mkdtemp");
-  const std::string path = pattern + "/store";
+  const std::string directory = bench::scratch_directory();
+  const std::string path = directory + "/store";
   for (const std::uint64_t mib : {8, 64, 256}) {
     const std::uint64_t live = mib * k_mib;
     const auto each = [&](const std::string& load, const auto& run) {
@@ -250,6 +247,6 @@ int main(int argc, char** argv) {
     each("three quarters freed",
          [&](const std::string& name, Target& target) { freeing(runner, name, target, live); });
   }
-  std::filesystem::remove_all(pattern);
+  std::filesystem::remove_all(directory);
   return runner.finish();
 }

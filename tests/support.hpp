@@ -94,6 +94,17 @@ inline void write_file(const fs::path& path, std::string_view content) {
   }
 }
 
+// The lines of a text, without their ends.
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    out.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
 // A new empty directory that is removed, with all that is in it, when the object dies.
 class ScratchDirectory {
  public:

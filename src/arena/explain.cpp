@@ -18,18 +18,6 @@ namespace {
 using Check = ExplainRow::Check;
 constexpr std::size_t k_raw_bytes = 32;
 
-std::string field_value(const FieldSpec& field, const std::byte* bytes, std::uint64_t length) {
-  switch (field.type) {
-    case FieldType::hex32:
-      return to_text(Number::hex32(base::u32le(bytes)));
-    case FieldType::u32:
-      return std::to_string(base::u32le(bytes));
-    case FieldType::bytes:
-      return fmt::format("{} bytes", length);
-  }
-  return {};
-}
-
 std::string payload_words(const PayloadContext& payloads, base::ByteSpan payload,
                           PayloadScratch& scratch) {
   const PayloadView view = look_at_payload(payloads, payload, scratch);
@@ -81,8 +69,10 @@ class Rows {
       const std::uint64_t field_length = field.length != 0 ? field.length : length - field.offset;
       const base::ByteSpan part = bytes.subspan(field.offset);
       row(offset + field.offset, field_length, 1, false, field.name,
-          field_value(field, part.data(), field_length), field.meaning,
-          part.first(std::min<std::size_t>(part.size(), field_length)), Check::none);
+          field.type == FieldType::opaque
+              ? fmt::format("{} bytes", field_length)
+              : model::field_text(field.type, part.first(field_length), std::endian::little),
+          field.meaning, part.first(std::min<std::size_t>(part.size(), field_length)), Check::none);
     }
   }
   // A stretch without fields.

@@ -116,11 +116,11 @@ Result<GetResult> ArenaView::get_frame(std::size_t position, std::uint64_t offse
   return GetResult{json_of(line), std::string(base::as_text(payload))};
 }
 
-Result<std::optional<FramePlace>> ArenaView::find_frame(const FramePlace& wanted,
-                                                        FindingSink& findings) {
+Result<std::optional<FramePlace>> ArenaView::find_frame(
+    const std::function<bool(const FramePlace&)>& wanted, FindingSink& findings) {
   class Sink final : public BatchSink {
    public:
-    explicit Sink(const FramePlace& sought) : sought_(sought) {}
+    explicit Sink(const std::function<bool(const FramePlace&)>& is_it) : is_it_(is_it) {}
     Result<bool> consume(Batch batch) override {
       const auto column = [&](LogColumn which) -> const Column& {
         return batch.columns[static_cast<std::size_t>(which)];
@@ -129,10 +129,7 @@ Result<std::optional<FramePlace>> ArenaView::find_frame(const FramePlace& wanted
         const FramePlace place{column(LogColumn::frame).value<std::uint64_t>(row),
                                column(LogColumn::segment).value<std::uint32_t>(row),
                                column(LogColumn::offset).value<std::uint64_t>(row)};
-        const bool same = sought_.index
-                              ? place.index == sought_.index
-                              : place.segment == sought_.segment && place.offset == sought_.offset;
-        if (same) {
+        if (is_it_(place)) {
           found = place;
         }
       }
@@ -141,7 +138,7 @@ Result<std::optional<FramePlace>> ArenaView::find_frame(const FramePlace& wanted
     std::optional<FramePlace> found;
 
    private:
-    FramePlace sought_;
+    const std::function<bool(const FramePlace&)>& is_it_;
   };
   Sink sink(wanted);
   ScanRequest request;
@@ -153,7 +150,8 @@ Result<std::optional<FramePlace>> ArenaView::find_frame(const FramePlace& wanted
 Result<GetResult> ArenaView::get_by_index(std::uint64_t index, const RenderOptions& options,
                                           FindingSink& findings) {
   // The numbering of `cat`: found by a scan, since damage on the way counts as frames too.
-  VARVE_ASSIGN(const auto found, find_frame({index, 0, 0}, findings));
+  const auto wanted = [&](const FramePlace& place) { return place.index == index; };
+  VARVE_ASSIGN(const auto found, find_frame(wanted, findings));
   for (std::size_t i = 0; found && i < map_.segments.size(); ++i) {
     if (map_.segments[i].number == found->segment) {
       return get_frame(i, found->offset, index, options);
@@ -215,9 +213,11 @@ Result<GetResult> ArenaView::get(const std::string& key, const RenderOptions& op
       if (index && before) {
         return get_frame(i, offset, *index + *before, options);
       }
-      const FramePlace wanted{std::nullopt, static_cast<std::uint32_t>(number), offset};
+      const auto wanted = [&](const FramePlace& place) {
+        return place.segment == number && place.offset == offset;
+      };
       VARVE_ASSIGN(const auto found, find_frame(wanted, findings));
-      return get_frame(i, offset, found ? *found->index : index.value_or(0) + before.value_or(0),
+      return get_frame(i, offset, found ? found->index : index.value_or(0) + before.value_or(0),
                        options);
     }
     VARVE_ASSIGN(const HeaderSummary summary, walk_headers(*image));

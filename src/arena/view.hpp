@@ -2,6 +2,7 @@
 // The arena journal as a store of the model. `format()` is its entry in the registration table.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,7 +19,7 @@ const Format& format();
 
 // Where a frame of the log lies, and the index that `cat` gives it.
 struct FramePlace {
-  std::optional<std::uint64_t> index;
+  std::uint64_t index = 0;
   std::uint32_t segment = 0;
   std::uint64_t offset = 0;  // in the segment
 };
@@ -67,8 +68,9 @@ class ArenaView final : public StoreView {
   static void render_state(const Batch& batch, const RenderOptions& options, std::string& out);
   Result<GetResult> get_frame(std::size_t position, std::uint64_t offset, std::uint64_t index,
                               const RenderOptions& options);
-  // Scans the log for the frame with that index, or else at that place.
-  Result<std::optional<FramePlace>> find_frame(const FramePlace& wanted, FindingSink& findings);
+  // Scans the log for the first frame that is wanted.
+  Result<std::optional<FramePlace>> find_frame(const std::function<bool(const FramePlace&)>& wanted,
+                                               FindingSink& findings);
   Result<GetResult> get_by_index(std::uint64_t index, const RenderOptions& options,
                                  FindingSink& findings);
   Result<GetResult> get_by_id(const std::string& id, FindingSink& findings);

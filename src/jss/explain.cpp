@@ -91,10 +91,9 @@ class FileExplainer {
         VARVE_ASSIGN(computed, metadata_checksum(file_, head));
       }
       // A checksum that fails is told at its field.
-      Check check = sealed && computed == h_.checksum ? Check::holds : Check::none;
-      if (head.fault) {
-        check = Check::fails;
-      }
+      const Check check = head.fault                          ? Check::fails
+                          : sealed && computed == h_.checksum ? Check::holds
+                                                              : Check::none;
       VARVE_TRY(rows_.container(0, head.raw_bytes, 0, "header", std::string(to_text(head.state)),
                                 std::move(meaning), check));
       rows_.expect("magic", head.magic_holds);

@@ -14,44 +14,6 @@ namespace {
 
 constexpr std::uint64_t k_max_raw_bytes = 32;
 
-std::string decode_field(const FieldSpec& spec, base::ByteSpan raw) {
-  const std::byte* p = raw.data();
-  switch (spec.type) {
-    case FieldType::magic:
-      return std::string(base::as_text(raw));
-    case FieldType::u8:
-      return std::to_string(base::u8(*p));
-    case FieldType::u16:
-      return std::to_string(base::u16le(p));
-    case FieldType::u32:
-      return std::to_string(base::u32le(p));
-    case FieldType::u64:
-      return std::to_string(base::u64le(p));
-    case FieldType::i64:
-      return std::to_string(base::i64le(p));
-    case FieldType::time: {
-      std::string text = std::to_string(base::i64le(p));
-      if (const std::int64_t time = base::i64le(p); time > 0 && time < 253'402'300'800'000'000) {
-        text += " (";
-        base::append_rfc3339(text, time);
-        text += ')';
-      }
-      return text;
-    }
-    case FieldType::hex32:
-      return to_text(Number::hex32(base::u32le(p)));
-    case FieldType::hex64:
-      return to_text(Number::hex64(base::u64le(p)));
-    case FieldType::zeros:
-      return std::all_of(raw.begin(), raw.end(), [](std::byte b) { return b == std::byte{0}; })
-                 ? "zeros"
-                 : "not zero";
-    case FieldType::opaque:
-      break;
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<bool> RowWriter::send(ExplainRow row) {
@@ -118,7 +80,8 @@ Result<bool> RowWriter::fields(std::span<const FieldSpec> specs, std::uint64_t o
       check = expected->holds ? Check::holds : Check::fails;
     }
     VARVE_ASSIGN(go_on, bytes(offset + spec.offset, spec.length, depth, spec.name,
-                              decode_field(spec, value), spec.meaning, check));
+                              model::field_text(spec.type, value, std::endian::little),
+                              spec.meaning, check));
     if (!go_on) {
       break;
     }

@@ -3,34 +3,13 @@
 // and so do the tables of the documentation.
 #pragma once
 
-#include <cstdint>
-#include <span>
-
 #include "jss/layout.hpp"
+#include "model/field_table.hpp"
 
 namespace varve::jss {
 
-enum class FieldType : std::uint8_t {
-  magic,  // text
-  u8,
-  u16,
-  u32,
-  u64,
-  i64,
-  time,    // i64, microseconds since 1970
-  hex32,   // u32, a checksum
-  hex64,   // u64, a checksum
-  zeros,   // written as zero
-  opaque,  // bytes whose content is told elsewhere
-};
-
-struct FieldSpec {
-  const char* name;
-  std::uint64_t offset;  // from the unit's start
-  std::uint64_t length;  // bytes; 0: up to the unit's end
-  FieldType type;
-  const char* meaning;
-};
+using model::FieldSpec;
+using model::FieldType;
 
 // Section 2.
 inline constexpr FieldSpec k_header_fields[] = {

@@ -227,34 +227,24 @@ class Chooser {
   }
 
   Result<bool> data_holds(PageNumber page) {
-    if (store_.ledger.data_page(page)->fixed) {
-      return false;
-    }
-    if (sound_.contains(page)) {
-      return true;
-    }
-    VARVE_ASSIGN(const bool whole, holds(page, k_kind_data));
-    if (whole) {
-      sound_.insert(page);
-    } else {
-      store_.ledger.fix(page);
-      ++store_.damaged_pages;
-    }
-    return whole;
+    return holds_or_is_fixed(page, k_kind_data, store_.ledger.data_page(page)->fixed, &Ledger::fix);
+  }
+  Result<bool> table_holds(PageNumber page) {
+    return holds_or_is_fixed(page, k_kind_table, store_.ledger.tables().at(page).fixed,
+                             &Ledger::fix_table);
   }
 
-  Result<bool> table_holds(PageNumber page) {
-    if (store_.ledger.tables().at(page).fixed) {
-      return false;
+  // Whether a page holds, looked at once; one that does not is fixed where it is.
+  Result<bool> holds_or_is_fixed(PageNumber page, std::uint8_t kind, bool fixed,
+                                 void (Ledger::*fix)(PageNumber)) {
+    if (fixed || sound_.contains(page)) {
+      return !fixed;
     }
-    if (sound_.contains(page)) {
-      return true;
-    }
-    VARVE_ASSIGN(const bool whole, holds(page, k_kind_table));
+    VARVE_ASSIGN(const bool whole, holds(page, kind));
     if (whole) {
       sound_.insert(page);
     } else {
-      store_.ledger.fix_table(page);
+      (store_.ledger.*fix)(page);
       ++store_.damaged_pages;
     }
     return whole;

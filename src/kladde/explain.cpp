@@ -32,26 +32,6 @@ std::string statement_text(const Statement& statement) {
   return out + ")";
 }
 
-std::string field_value(FieldType type, base::ByteSpan bytes) {
-  switch (type) {
-    case FieldType::magic:
-      return "kladde";
-    case FieldType::u8:
-      return std::to_string(base::u8(bytes[0]));
-    case FieldType::u16:
-      return std::to_string(base::u16le(bytes.data()));
-    case FieldType::u32:
-      return std::to_string(base::u32le(bytes.data()));
-    case FieldType::u64:
-      return std::to_string(base::u64le(bytes.data()));
-    case FieldType::hex32:
-      return to_text(Number::hex32(base::u32le(bytes.data())));
-    case FieldType::id:
-      return base::to_hex(bytes);
-  }
-  return {};
-}
-
 class Explainer {
  public:
   Explainer(const io::File& file, const World* world, const JournalLayout& journal, Dialect dialect,
@@ -137,7 +117,10 @@ class Explainer {
   void table_fields(std::size_t at, std::span<const FieldSpec> fields) {
     for (const FieldSpec& spec : fields) {
       const base::ByteSpan part = bytes_.subspan(at + spec.offset, spec.length);
-      field(at + spec.offset, spec.length, 1, spec.name, field_value(spec.type, part),
+      // The magic is not all text.
+      field(at + spec.offset, spec.length, 1, spec.name,
+            spec.type == FieldType::magic ? "kladde"
+                                          : model::field_text(spec.type, part, std::endian::little),
             spec.meaning);
     }
   }

@@ -3,29 +3,13 @@
 // `explain` prints from it, and the descriptions in docs/formats come from it.
 #pragma once
 
-#include <cstdint>
-
 #include "kladde/layout.hpp"
+#include "model/field_table.hpp"
 
 namespace varve::kladde {
 
-enum class FieldType : std::uint8_t {
-  magic,
-  u8,  // little-endian numbers
-  u16,
-  u32,
-  u64,
-  hex32,  // u32, a checksum
-  id,     // bytes shown as hex digits
-};
-
-struct FieldSpec {
-  const char* name;
-  std::uint64_t offset;  // from the unit's start
-  std::uint64_t length;  // bytes
-  FieldType type;
-  const char* meaning;
-};
+using model::FieldSpec;
+using model::FieldType;
 
 // Section 3: what a slot begins with.
 inline constexpr FieldSpec k_header_fields[] = {

@@ -19,28 +19,6 @@ std::string shown(ByteSpan bytes) {
   return std::string(base::as_text(bytes.first(std::min(bytes.size(), k_shown_bytes))));
 }
 
-std::string decoded(const FieldSpec& spec, ByteSpan bytes) {
-  switch (spec.type) {
-    case FieldType::magic:
-      return std::string(base::as_text(bytes));
-    case FieldType::u8:
-      return std::to_string(base::u8(bytes[0]));
-    case FieldType::u16:
-      return std::to_string(base::u16be(bytes.data()));
-    case FieldType::u32:
-      return std::to_string(base::u32be(bytes.data()));
-    case FieldType::u64:
-      return std::to_string(base::u64be(bytes.data()));
-    case FieldType::hex32:
-      return to_text(Number::hex32(base::u32be(bytes.data())));
-    case FieldType::id:
-      return base::to_hex(bytes);
-    case FieldType::opaque:
-      return "";
-  }
-  return "";
-}
-
 const char* tag_meaning(std::uint8_t tag) {
   constexpr const char* k_meanings[] = {"nil",     "false", "true", "negative integer",
                                         "integer", "float", "text", "opaque bytes",
@@ -105,8 +83,8 @@ void RowWriter::fields(std::span<const FieldSpec> specs, std::uint64_t offset, B
           base::crc32c(unit.first(static_cast<std::size_t>(spec.offset)));
       check = computed == base::u32be(field.data()) ? Check::holds : Check::fails;
     }
-    bytes(offset + spec.offset, field, spec.length, depth, spec.name, decoded(spec, field),
-          spec.meaning, check);
+    bytes(offset + spec.offset, field, spec.length, depth, spec.name,
+          model::field_text(spec.type, field, std::endian::big), spec.meaning, check);
   }
 }
 

@@ -3,31 +3,13 @@
 // and so do the tables of the documentation.
 #pragma once
 
-#include <cstdint>
-#include <span>
-
+#include "model/field_table.hpp"
 #include "tay/layout.hpp"
 
 namespace varve::tay {
 
-enum class FieldType : std::uint8_t {
-  magic,  // text
-  u8,     // big-endian numbers
-  u16,
-  u32,
-  u64,
-  hex32,   // u32, a checksum
-  id,      // bytes shown as hex digits
-  opaque,  // bytes whose content is told elsewhere
-};
-
-struct FieldSpec {
-  const char* name;
-  std::uint64_t offset;  // from the unit's start
-  std::uint64_t length;  // bytes
-  FieldType type;
-  const char* meaning;
-};
+using model::FieldSpec;
+using model::FieldType;
 
 // Section 5.
 inline constexpr FieldSpec k_store_fields[] = {

@@ -20,16 +20,6 @@ struct Asked {
 
 class Agreement : public ::testing::TestWithParam<Asked> {};
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    out.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return out;
-}
-
 void expect_agreement(const std::string& store, const Asked& asked) {
   const std::vector<std::string> all = lines_of(run_tool({"cat", store}).out);
   ASSERT_FALSE(all.empty());

@@ -17,16 +17,6 @@ std::string fixture(const std::string& relative) {
   return shared_path("fixtures/" + relative).string();
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    out.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return out;
-}
-
 TEST(Program, SalvageRehearsesThenWrites) {
   VARVE_REQUIRE_SHARED();
   const ScratchDirectory scratch;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <span>
 #include <stdexcept>
 
 #include "arena/fields.hpp"
@@ -16,38 +17,25 @@ namespace varve::test {
 
 namespace {
 
-Field::Kind kind_of(arena::FieldType type) {
-  return type == arena::FieldType::bytes ? Field::Kind::bytes : Field::Kind::number;
-}
-Field::Kind kind_of(jss::FieldType type) {
-  using jss::FieldType;
+Field::Kind kind_of(model::FieldType type) {
+  using model::FieldType;
   switch (type) {
     case FieldType::i64:
     case FieldType::time:
       return Field::Kind::signed_number;
     case FieldType::magic:
     case FieldType::zeros:
+    case FieldType::id:
     case FieldType::opaque:
       return Field::Kind::bytes;
     default:
       return Field::Kind::number;
   }
 }
-Field::Kind kind_of(tay::FieldType type) {
-  using tay::FieldType;
-  const bool bytes = type == FieldType::magic || type == FieldType::id || type == FieldType::opaque;
-  return bytes ? Field::Kind::bytes : Field::Kind::number;
-}
-Field::Kind kind_of(kladde::FieldType type) {
-  using kladde::FieldType;
-  const bool bytes = type == FieldType::magic || type == FieldType::id;
-  return bytes ? Field::Kind::bytes : Field::Kind::number;
-}
 
-template <typename Specs>
-std::vector<Field> neutral(const Specs& specs) {
+std::vector<Field> neutral(std::span<const model::FieldSpec> specs) {
   std::vector<Field> out;
-  for (const auto& spec : specs) {
+  for (const model::FieldSpec& spec : specs) {
     out.push_back({spec.name, spec.offset, spec.length, kind_of(spec.type), spec.meaning});
   }
   return out;

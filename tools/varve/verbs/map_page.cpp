@@ -98,10 +98,9 @@ const kinds = new Map();
 for (const f of data.files) for (const u of f.units) if (!kinds.has(u.kind))
   kinds.set(u.kind, hues[Math.min(kinds.size, hues.length - 1)]);
 byId('legend').append(make('br'));
-let shown = 0;
-for (const [kind, color] of kinds) if (shown++ < hues.length - 1) legend(color, kind);
-if (shown >= hues.length) legend(hues[hues.length - 1],
-  shown === hues.length ? [...kinds.keys()].pop() : 'other kinds');
+const named = [...kinds].slice(0, kinds.size > hues.length ? hues.length - 1 : hues.length);
+for (const [kind, color] of named) legend(color, kind);
+if (kinds.size > hues.length) legend(hues[hues.length - 1], 'other kinds');
 let zoom = 1, chosen = null;
 const share = (file, unit) => {
   // A long end that nothing checks (space ahead of a log) would hide all the rest.
@@ -144,18 +143,18 @@ const overview = () => {
   const side = byId('side');
   side.replaceChildren(make('p',
     'Each row is a file, to scale. Click a unit for its fields and findings.'));
-  let left = 200;
+  const most = 200;
   const all = data.files.flatMap((file) => file.units.flatMap((unit) =>
     (unit.findings || []).map((f) => [file, unit, f])));
-  for (const [file, unit, f] of all) {
-    if (left-- <= 0) continue;
+  for (const [file, unit, f] of all.slice(0, most)) {
     const a = make('a', undefined, 'finding ' + f.severity); a.href = '#';
     a.append(...told(f, file.name || data.path));
     a.onclick = (e) => { e.preventDefault(); show(file, unit);
       elements.get(unit).scrollIntoView({ block: 'center', inline: 'center' }); };
     side.append(a);
   }
-  if (left < 0) side.append(make('p', 'and ' + n(-left) + ' more: varve verify tells all'));
+  if (all.length > most)
+    side.append(make('p', 'and ' + n(all.length - most) + ' more: varve verify tells all'));
   for (const f of data.elsewhere) { const d = make('div', undefined, 'finding ' + f.severity);
     d.append(...told(f, f.file)); side.append(d); }
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Compaction after compaction on a real file system while several threads append and another
-// reads: for 10 seconds, or as many as VARVE_ARENA_SECONDS says.
+// reads: for 10 seconds, or as many as VARVE_ARENA_SECONDS says. And what memory a compaction
+// takes.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -11,6 +12,7 @@
 #include <thread>
 
 #include "compaction_support.hpp"
+#include "tests/peak_memory.hpp"
 #include "tests/support.hpp"
 
 namespace varve::arena {
@@ -171,6 +173,47 @@ TEST(ArenaCompactionLive, NothingAcknowledgedIsLostAndTheStateStays) {
       static_cast<unsigned long long>(compactions), static_cast<unsigned long long>(carried),
       static_cast<unsigned long long>(reads),
       static_cast<unsigned long long>(now(progress)[0] + now(progress)[1] + now(progress)[2]));
+}
+
+// A log of so many vectors of some kilobytes, under 20 ids.
+void write_log(const std::string& path, std::uint64_t transactions) {
+  ASSERT_TRUE(create_store(io::posix_file_system(), path, {.version = 3}).has_value());
+  JournalOptions options;
+  options.sync_each = false;
+  options.buffer_bytes = 1 << 20;
+  const auto journal = Journal::open(io::posix_file_system(), path, options);
+  ASSERT_TRUE(journal.has_value());
+  for (std::uint64_t n = 0; n < transactions; ++n) {
+    std::string indices;
+    for (std::uint64_t i = 0, at = n % 7; at < 4096; ++i, at += 1 + (i * i + n) % 13) {
+      indices += (indices.empty() ? "" : ",") + std::to_string(at);
+    }
+    ASSERT_TRUE(append(**journal,
+                       txn(fmt::format(
+                           R"({{"Vector":{{"id":"v{}","vector":{{"dim":4096,"indices":[{}]}}}}}})",
+                           n % 20, indices)))
+                    .has_value());
+  }
+  ASSERT_TRUE((*journal)->close().has_value());
+}
+
+TEST(ArenaCompactionMemory, IsThatOfTheStateNotOfTheLog) {
+  if (varve::test::address_sanitized() || varve::test::thread_sanitized()) {
+    GTEST_SKIP() << "a sanitizer's shadow counts as memory";
+  }
+  varve::test::ScratchDirectory scratch;
+  const auto peak = [&](const char* name, std::uint64_t transactions) {
+    const std::string path = (scratch / name).string();
+    write_log(path, transactions);
+    return varve::test::peak_of([&] {
+      const auto journal = Journal::open(io::posix_file_system(), path, {.threads = 1});
+      (void)(*journal)->compact();
+    });
+  };
+  const std::uint64_t of_short = peak("short", 1000);
+  const std::uint64_t of_long = peak("long", 20'000);
+  EXPECT_TRUE(std::filesystem::exists(scratch / "long/vectors_data.bin/CURRENT"));  // compacted
+  EXPECT_LT(of_long, of_short + (6U << 20)) << "the log is some 20 MB longer";
 }
 
 }  // namespace

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Files made to harm a reader: claims of terabytes, bombs, absurd counts.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdio>
 
 #include "base/checksum.hpp"
 #include "base/compression.hpp"
 #include "base/endian.hpp"
 #include "base/text_coding.hpp"
 #include "jss/layout.hpp"
+#include "tests/peak_memory.hpp"
 #include "view_support.hpp"
 
 namespace varve::jss::test {
 namespace {
 
+using varve::test::peak_of;
 using varve::test::ScratchDirectory;
 using varve::test::write_file;
 
@@ -58,40 +56,6 @@ std::string bomb(std::size_t blocks) {
     out += '\0';
   }
   return out;
-}
-
-// Does the work in a child, so that its peak memory is its own. Gives the peak in bytes.
-template <class Work>
-std::uint64_t peak_of(Work work) {
-  int ends[2];
-  if (::pipe(ends) != 0) {
-    throw std::runtime_error("pipe");
-  }
-  const pid_t child = ::fork();
-  if (child == 0) {
-    std::uint64_t peak = 0;
-    work();
-    if (std::FILE* status = std::fopen("/proc/self/status", "r")) {
-      char line[256];
-      while (std::fgets(line, sizeof line, status) != nullptr) {
-        unsigned long kib = 0;
-        if (std::sscanf(line, "VmHWM: %lu", &kib) == 1) {
-          peak = std::uint64_t{kib} * 1024;
-        }
-      }
-      std::fclose(status);
-    }
-    const bool written = ::write(ends[1], &peak, sizeof peak) == sizeof peak;
-    ::_exit(written ? 0 : 1);
-  }
-  std::uint64_t peak = 0;
-  const bool got = ::read(ends[0], &peak, sizeof peak) == sizeof peak;
-  ::close(ends[0]);
-  ::close(ends[1]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  EXPECT_TRUE(got && WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  return peak;
 }
 
 constexpr std::uint64_t k_allowance = 64 << 20;

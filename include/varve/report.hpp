@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,17 @@ struct SegmentVerdict {
   Verdict verdict = Verdict::clean;
 };
 
+struct VerifyReceipt;  // varve/verify_receipt.hpp
+
+// What a receipt of an earlier run spared this one.
+struct ReceiptUse {
+  std::uint64_t parts = 0;        // the receipt's
+  std::uint64_t parts_taken = 0;  // those that were not read again, or not from their beginning
+  std::uint64_t bytes_taken = 0;
+  // Why nothing, or not all, was taken: one text a reason.
+  std::vector<std::string> reasons;
+};
+
 struct VerifyReport {
   std::string path;
   std::string format;
@@ -33,6 +45,8 @@ struct VerifyReport {
   std::uint64_t lost_records = 0;        // known to have been there and unreadable
   std::uint64_t unknown_records = 0;     // the unfinished last unit of a torn log
   std::vector<SegmentVerdict> segments;  // only for archives (stores of several segment files)
+  ReceiptUse receipt_use;                // if the request had a receipt
+  std::shared_ptr<const VerifyReceipt> receipt;  // if the request asked for one
 };
 
 }  // namespace varve

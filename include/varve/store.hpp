@@ -24,6 +24,8 @@ namespace varve {
 // varve/salvage.hpp
 struct SalvageReport;
 struct SalvageRequest;
+// varve/verify_receipt.hpp
+struct VerifyReceipt;
 
 struct OpenOptions {
   unsigned threads = 0;  // 0: all cores
@@ -36,6 +38,10 @@ struct VerifyRequest {
   unsigned threads = 0;
   // Called now and then with the bytes checked and the bytes to check; may be null.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;
+  // The receipt of an earlier run: what it proves and is unchanged since is not read again. May be
+  // null; must outlive the call. Not used by a quick run.
+  const VerifyReceipt* since = nullptr;
+  bool make_receipt = false;  // fill in VerifyReport::receipt
 };
 
 // `info`, CONTRACT section 3. Absent optionals print null.
@@ -56,10 +62,35 @@ struct StoreInfo {
   Json detail = Json::object();             // every header field under the spec's name
 };
 
+// What a run of bytes looks like, in a stretch that no field of a unit covers.
+struct ByteMark {
+  enum class Kind : std::uint8_t {
+    zeros,     // nothing but zero bytes
+    repeated,  // one short pattern over and over: bytes of low entropy
+    stale,     // a whole unit that nothing reaches: of an older state, or cut off by damage
+  };
+  Kind kind = Kind::zeros;
+  std::uint64_t offset = 0;  // in the file
+  std::uint64_t length = 0;
+  std::string text;  // the pattern in hexadecimal, or what the stale unit is; empty for zeros
+};
+
 // One row of `explain`. Rows with `container` set name a unit whose parts follow with a greater
 // depth; the lengths of all other rows of a file add up to the file.
 struct ExplainRow {
   enum class Check : std::uint8_t { none, holds, fails };
+  // What sort of bytes these are: what a terminal colours by.
+  enum class Class : std::uint8_t {
+    unset,    // told from the field's name: see model::class_of_field
+    field,    // a value
+    header,   // magic, version, flags
+    check,    // a checksum
+    length,   // a length, count or offset
+    payload,  // what a user stored
+    padding,  // bytes without meaning that the format puts there
+    gap,      // bytes that belong to no unit
+    stale,    // a unit of an older state
+  };
   std::string file;  // relative to the store; empty if the store is the file
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
@@ -70,6 +101,8 @@ struct ExplainRow {
   std::string meaning;  // what it is for, or what is wrong
   std::string raw;      // up to the first 32 bytes, as they stand in the file
   Check check = Check::none;
+  Class sort = Class::unset;
+  std::vector<ByteMark> marks = {};  // ascending, inside the row; formats fill in stale ones only
 };
 
 class ExplainSink {
@@ -228,6 +261,17 @@ class Format {
   virtual Confidence detect(io::FileSystem& files, const std::string& path) const = 0;
   virtual Result<std::unique_ptr<StoreView>> open(io::FileSystem& files, const std::string& path,
                                                   const OpenOptions& options) const = 0;
+
+  // The same of a file by itself that may be a member of a store: a segment without its directory.
+  // For formats whose stores are files that is detect().
+  virtual Confidence detect_member(io::FileSystem& files, const std::string& path) const;
+  // Explains one file by itself, whatever it holds: nothing around it is needed, no rule but those
+  // of the file itself is applied, and no content is refused. Only `offset` of the request counts;
+  // `file` of rows and findings is empty.
+  virtual Result<ScanSummary> explain_member(io::FileSystem& files, const std::string& path,
+                                             const ExplainRequest& request,
+                                             const OpenOptions& options, ExplainSink& sink,
+                                             FindingSink& findings) const;
 
   // What `get` takes as a key, for help texts: "SEQ, at://DID/COLLECTION/RKEY or @OFFSET".
   virtual std::string_view key_help() const { return "ID or @OFFSET"; }

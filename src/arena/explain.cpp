@@ -5,17 +5,21 @@
 #include <algorithm>
 #include <cstring>
 
+#include "arena/explain_member.hpp"
 #include "arena/fields.hpp"
 #include "arena/findings.hpp"
 #include "arena/log_walk.hpp"
 #include "arena/txn3.hpp"
 #include "arena/view.hpp"
+#include "model/renamed_sinks.hpp"
 
 namespace varve::arena {
 
 namespace {
 
 using Check = ExplainRow::Check;
+using Class = ExplainRow::Class;
+constexpr std::size_t k_most_stale_frames = 64;
 constexpr std::size_t k_raw_bytes = 32;
 
 std::string payload_words(const PayloadContext& payloads, base::ByteSpan payload,
@@ -64,7 +68,7 @@ class Rows {
     if (!covers(offset, length)) {
       return;
     }
-    row(offset, length, 0, true, name, {}, std::move(meaning), bytes, check);
+    row(offset, length, 0, true, name, {}, std::move(meaning), bytes, check, Class::unset);
     for (const FieldSpec& field : fields) {
       const std::uint64_t field_length = field.length != 0 ? field.length : length - field.offset;
       const base::ByteSpan part = bytes.subspan(field.offset);
@@ -72,14 +76,16 @@ class Rows {
           field.type == FieldType::opaque
               ? fmt::format("{} bytes", field_length)
               : model::field_text(field.type, part.first(field_length), std::endian::little),
-          field.meaning, part.first(std::min<std::size_t>(part.size(), field_length)), Check::none);
+          field.meaning, part.first(std::min<std::size_t>(part.size(), field_length)), Check::none,
+          field.type == FieldType::opaque ? Class::payload : Class::unset);
     }
   }
   // A stretch without fields.
   void stretch(std::uint64_t offset, std::uint64_t end, std::string name, std::string meaning,
-               base::ByteSpan bytes, Check check = Check::none) {
+               base::ByteSpan bytes, Class sort, std::vector<ByteMark> stale = {}) {
     if (end > offset && covers(offset, end - offset)) {
-      row(offset, end - offset, 0, false, std::move(name), {}, std::move(meaning), bytes, check);
+      row(offset, end - offset, 0, false, std::move(name), {}, std::move(meaning), bytes,
+          Check::none, sort, std::move(stale));
     }
   }
   bool stopped() const { return stopped_; }
@@ -91,7 +97,7 @@ class Rows {
   }
   void row(std::uint64_t offset, std::uint64_t length, unsigned depth, bool container,
            std::string field, std::string value, std::string meaning, base::ByteSpan bytes,
-           Check check) {
+           Check check, Class sort, std::vector<ByteMark> stale = {}) {
     if (stopped_ || offset >= file_bytes_) {
       return;  // a trimmed copy: what is not in the file has no row
     }
@@ -107,6 +113,8 @@ class Rows {
     const std::size_t raw = std::min<std::size_t>({bytes.size(), k_raw_bytes, out.length});
     out.raw = base::as_text(bytes.first(raw));
     out.check = check;
+    out.sort = sort;
+    out.marks = std::move(stale);
     ++rows_;
     stopped_ = !sink_.add(std::move(out));
   }
@@ -157,10 +165,10 @@ class Explainer {
     findings_.add(std::move(finding));
     const std::uint64_t end = damage.resume.value_or(context.file().file_bytes);
     return stretch(context, damage.at.offset + k_header_bytes, end, "gap",
-                   "bytes behind a bad frame that no valid frame holds");
+                   "bytes behind a bad frame that no valid frame holds", Class::gap);
   }
 
-  Result<void> end(const SegmentContext& context, const SegmentEnd& end, TailScanner&) {
+  Result<void> end(const SegmentContext& context, const SegmentEnd& end, TailScanner& scanner) {
     const std::uint64_t file_bytes = context.file().file_bytes;
     std::uint64_t at = end.offset;
     if (end.kind == SegmentEnd::Kind::damaged) {
@@ -177,21 +185,45 @@ class Explainer {
     VARVE_ASSIGN(const auto nonzero, context.image.first_nonzero(at));
     const std::uint64_t zeros_end = std::min(nonzero.value_or(inside), inside);
     VARVE_TRY(stretch(context, at, zeros_end, "zeros",
-                      end.kind == SegmentEnd::Kind::zero_header ? "the segment ends here" : ""));
-    VARVE_TRY(stretch(context, std::max(at, zeros_end), inside, "remains",
-                      "behind the end, not all zero"));
+                      end.kind == SegmentEnd::Kind::zero_header ? "the segment ends here" : "",
+                      Class::padding));
+    const std::uint64_t remains = std::max(at, zeros_end);
+    VARVE_ASSIGN(auto stale, stale_frames(scanner, remains, inside));
+    VARVE_TRY(stretch(context, remains, inside, "remains", "behind the end, not all zero",
+                      Class::gap, std::move(stale)));
     VARVE_TRY(stretch(context, std::max(at, inside), file_bytes, "surplus",
-                      "beyond the length a segment may have"));
+                      "beyond the length a segment may have", Class::gap));
     return {};
   }
 
  private:
+  // Valid frames behind the end: what an older log left there, or what lies behind a lost header.
+  static Result<std::vector<ByteMark>> stale_frames(TailScanner& scanner, std::uint64_t begin,
+                                                    std::uint64_t end) {
+    std::vector<ByteMark> out;
+    while (begin < end && out.size() < k_most_stale_frames) {
+      const auto frame = scanner.next(begin, false);
+      if (!frame && frame.error().code != ErrorCode::limit) {
+        return std::unexpected(frame.error());
+      }
+      if (!frame || !*frame || (*frame)->offset >= end) {
+        break;  // no more, or too expensive to tell
+      }
+      const FrameHeader& header = (*frame)->header;
+      out.push_back(
+          {ByteMark::Kind::stale, (*frame)->offset, header.frame_bytes(),
+           fmt::format("frame, seq {}, payload of {} bytes", header.seq, header.raw_len)});
+      begin = (*frame)->offset + header.frame_bytes();
+    }
+    return out;
+  }
   Result<bool> stretch(const SegmentContext& context, std::uint64_t begin, std::uint64_t end,
-                       std::string name, std::string meaning) {
+                       std::string name, std::string meaning, Class sort,
+                       std::vector<ByteMark> stale = {}) {
     if (end > begin) {
       std::byte raw[k_raw_bytes];
       VARVE_TRY(context.image.read(raw, begin));
-      rows_.stretch(begin, end, std::move(name), std::move(meaning), raw);
+      rows_.stretch(begin, end, std::move(name), std::move(meaning), raw, sort, std::move(stale));
     }
     return !rows_.stopped();
   }
@@ -213,7 +245,108 @@ struct SmallFile {
   const char* meaning;
 };
 
+// A segment without the store around it: the image of the largest geometry, the last of its log.
+// `shown`: what rows and findings call it.
+Result<Verdict> explain_loose_segment(io::FileSystem& files, const std::string& parent,
+                                      const std::string& name, const std::string& shown,
+                                      const ExplainRequest& request, const WalkOptions& options,
+                                      ExplainSink& sink, FindingSink& findings) {
+  StoreMap map;
+  map.path = parent;
+  VARVE_ASSIGN(map.live, files.open_directory(parent));
+  VARVE_ASSIGN(const io::FileIdentity identity, map.live->identity_of(name));
+  if (request.offset && *request.offset >= identity.size_bytes) {
+    return fail(ErrorCode::invalid_argument, "offset", "the offset lies behind the end of the file",
+                shown);
+  }
+  map.segments.push_back(
+      {segment_number(name).value_or(0), name, identity.size_bytes, identity.allocated_bytes});
+  const PayloadContext payloads;
+  ScanSummary summary;
+  model::RenamedFindings renamed(findings, shown);
+  Rows rows(shown, identity.size_bytes, request.offset, sink);
+  Explainer explainer(payloads, rows, renamed, summary);
+  VARVE_TRY(walk_one_segment(map, 0, options, explainer));
+  return summary.verdict;
+}
+
+bool is_small_file(std::string_view name) {
+  return name == k_schema_name || name == k_pointer_name || name == k_manifest_name;
+}
+
 }  // namespace
+
+Confidence detect_member(io::FileSystem& files, const std::string& path) {
+  const std::string name = io::split_path(path).name;
+  const auto file = files.open_file(path, io::OpenMode::read);
+  if (!file) {
+    return Confidence::none;
+  }
+  if (!segment_number(name)) {
+    return is_small_file(name) ? Confidence::by_name : Confidence::none;
+  }
+  // Only with the name: any 16 bytes can be the header of a frame.
+  std::byte header[k_header_bytes];
+  const auto got = (*file)->read_at(header, 0);
+  const bool begins =
+      got && *got == k_header_bytes &&
+      check_header(decode_header(header), k_large_segment_bytes).kind != UnitKind::invalid;
+  return begins ? Confidence::by_content : Confidence::by_name;
+}
+
+Result<ScanSummary> explain_member(io::FileSystem& files, const std::string& path,
+                                   const ExplainRequest& request, const OpenOptions& options,
+                                   ExplainSink& sink, FindingSink& findings) {
+  const io::SplitPath split = io::split_path(path);
+  ScanSummary summary;
+  if (is_small_file(split.name)) {
+    VARVE_ASSIGN(const auto directory, files.open_directory(split.parent));
+    VARVE_ASSIGN(const auto text, read_small_file(*directory, split.name));
+    if (text) {
+      Rows rows("", text->size(), request.offset, sink);
+      rows.stretch(0, text->size(), split.name, "text", base::as_bytes(*text), Class::field);
+    }
+    return summary;
+  }
+  WalkOptions walk;
+  walk.policy = Policy::report;
+  walk.max_unit_bytes = options.max_memory_bytes;
+  VARVE_ASSIGN(summary.verdict, explain_loose_segment(files, split.parent, split.name, "", request,
+                                                      walk, sink, findings));
+  return summary;
+}
+
+// Every generation there is, where none is known to be the live one.
+Result<void> ArenaView::explain_generations(const ExplainRequest& request, ExplainSink& sink,
+                                            FindingSink& findings, ScanSummary& summary,
+                                            const std::function<bool(const std::string&)>& wanted) {
+  std::vector<std::string> prefixes;
+  if (map_.arena_has_segments) {
+    prefixes.emplace_back();
+  }
+  for (const Generation& generation : map_.generations) {
+    prefixes.push_back(generation.name + "/");
+  }
+  for (const std::string& prefix : prefixes) {
+    const std::string directory_path = map_.arena->path() + "/" + prefix;
+    VARVE_ASSIGN(const auto directory, files_.open_directory(directory_path));
+    VARVE_ASSIGN(auto entries, directory->list());
+    std::ranges::sort(entries, {}, [](const io::DirectoryEntry& entry) {
+      return std::pair(segment_number(entry.name), entry.name);
+    });
+    for (const io::DirectoryEntry& entry : entries) {
+      const std::string shown = map_.arena_prefix + prefix + entry.name;
+      if (segment_number(entry.name) && entry.identity.type == io::FileType::regular &&
+          wanted(shown)) {
+        VARVE_ASSIGN(const Verdict verdict,
+                     explain_loose_segment(files_, directory_path, entry.name, shown, request,
+                                           walk_options(Policy::report, 1), sink, findings));
+        summary.verdict = worse(summary.verdict, verdict);
+      }
+    }
+  }
+  return {};
+}
 
 Result<ScanSummary> ArenaView::explain(const ExplainRequest& request, ExplainSink& sink,
                                        FindingSink& findings) {
@@ -247,7 +380,8 @@ Result<ScanSummary> ArenaView::explain(const ExplainRequest& request, ExplainSin
       continue;
     }
     Rows rows(file.path, text->size(), request.offset, sink);
-    rows.stretch(0, text->size(), std::string(file.name), file.meaning, base::as_bytes(*text));
+    rows.stretch(0, text->size(), std::string(file.name), file.meaning, base::as_bytes(*text),
+                 Class::field);
     summary.rows += rows.rows();
     stopped = rows.stopped();
   }
@@ -262,6 +396,9 @@ Result<ScanSummary> ArenaView::explain(const ExplainRequest& request, ExplainSin
     VARVE_TRY(walk_one_segment(map_, i, options, explainer));
     summary.rows += rows.rows();
     stopped = rows.stopped();
+  }
+  if (!map_.live) {
+    VARVE_TRY(explain_generations(request, sink, findings, summary, wanted));
   }
   if (!known) {
     return fail(ErrorCode::invalid_argument, "not_found", "the store has no file " + request.file,

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "arena/codec.hpp"
+#include "arena/explain_member.hpp"
 #include "arena/salvage.hpp"
 #include "arena/view.hpp"
 #include "arena/writing.hpp"
@@ -120,6 +121,15 @@ class ArenaFormat final : public Format {
   Result<std::unique_ptr<StoreView>> open(io::FileSystem& files, const std::string& path,
                                           const OpenOptions& options) const override {
     return ArenaView::open(files, path, options);
+  }
+
+  Confidence detect_member(io::FileSystem& files, const std::string& path) const override {
+    return arena::detect_member(files, path);
+  }
+  Result<ScanSummary> explain_member(io::FileSystem& files, const std::string& path,
+                                     const ExplainRequest& request, const OpenOptions& options,
+                                     ExplainSink& sink, FindingSink& findings) const override {
+    return arena::explain_member(files, path, request, options, sink, findings);
   }
 
   Result<WriteReport> init(io::FileSystem& files, const std::string& path,

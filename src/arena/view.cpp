@@ -42,7 +42,9 @@ Result<StoreMap> map_for_reading(io::FileSystem& files, const std::string& path,
   constexpr int k_most_attempts = 5;
   for (int attempt = 1;; ++attempt) {
     auto map = map_store(files, path, {generation, geometry});
-    if (map || !generation.empty() || !is_missing(map.error()) || !files.identity_of(path)) {
+    const auto identity = files.identity_of(path);
+    if (map || !generation.empty() || !is_missing(map.error()) || !identity ||
+        identity->type != io::FileType::directory) {
       return map;
     }
     if (attempt == k_most_attempts) {

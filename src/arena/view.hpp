@@ -61,6 +61,9 @@ class ArenaView final : public StoreView {
   Result<ScanSummary> scan_log(const ScanRequest& request, BatchSink& sink, FindingSink& findings);
   Result<ScanSummary> scan_log_reverse(const ScanRequest& request, BatchSink& sink,
                                        FindingSink& findings);
+  Result<void> explain_generations(const ExplainRequest& request, ExplainSink& sink,
+                                   FindingSink& findings, ScanSummary& summary,
+                                   const std::function<bool(const std::string&)>& wanted);
   Result<ScanSummary> scan_state(const ScanRequest& request, BatchSink& sink,
                                  FindingSink& findings);
   // Folds the log. With `partial` what can be read is folded although the format refuses the log.

@@ -76,7 +76,7 @@ class FileExplainer {
     }
     const std::uint64_t begin = std::exchange(position_, offset);
     if (go_on_ && (!only_ || (*only_ >= begin && *only_ < offset))) {
-      VARVE_ASSIGN(go_on_, rows_.bytes(begin, offset - begin, 0, "unexplained", "", meaning));
+      VARVE_ASSIGN(go_on_, rows_.stretch(begin, offset - begin, 0, "unexplained", meaning));
     }
     return {};
   }
@@ -155,17 +155,17 @@ class FileExplainer {
       if (walk_.tail == TailState::torn) {
         VARVE_TRY(rows_.fields(k_length_prefix_fields, at, end - at, 1));
         at = std::min(at + k_length_prefix_bytes, end);
-        return rows_.bytes(at, end - at, 1, "incomplete frame", "", "the part that was written");
+        return rows_.stretch(at, end - at, 1, "incomplete frame", "the part that was written");
       }
       if (walk_.tail == TailState::orphaned_footer) {
         const std::uint64_t entries =
             std::min<std::uint64_t>(walk_.frames.size(), (end - at) / k_index_entry_bytes);
         VARVE_TRY(explain_index(at, entries, 1));
         at += entries * k_index_entry_bytes;
-        return rows_.bytes(at, end - at, 1, "footer rest", "", "blooms and collection index");
+        return rows_.stretch(at, end - at, 1, "footer rest", "blooms and collection index");
       }
-      return rows_.bytes(at, end - at, 1, walk_.tail == TailState::zero ? "zeros" : "unreadable",
-                         "", "");
+      return rows_.stretch(at, end - at, 1, walk_.tail == TailState::zero ? "zeros" : "unreadable",
+                           "");
     });
   }
 
@@ -189,8 +189,8 @@ class FileExplainer {
                                 entries == h_.block_count ? Check::none : Check::fails));
       VARVE_TRY(explain_index(h_.footer_offset, entries, 1));
       const std::uint64_t done = entries * k_index_entry_bytes;
-      return rows_.bytes(h_.footer_offset + done, length - done, 1, "index rest", "",
-                         "bytes between the block index and the segment's bloom");
+      return rows_.stretch(h_.footer_offset + done, length - done, 1, "index rest",
+                           "bytes between the block index and the segment's bloom");
     };
     VARVE_TRY(unit(h_.footer_offset, h_.did_bloom_offset, explain_whole_index));
     VARVE_TRY(unit(h_.did_bloom_offset, h_.block_did_bloom_offset, [&] {
@@ -241,8 +241,8 @@ class FileExplainer {
       VARVE_ASSIGN(more, explain_bloom(at, bytes, 1, "bloom of block " + std::to_string(i)));
       at += bytes;
     }
-    return rows_.bytes(at, begin + length - at, 1, "blooms", "",
-                       "the region's size does not fit what it says", Check::fails);
+    return rows_.stretch(at, begin + length - at, 1, "blooms",
+                         "the region's size does not fit what it says", Check::fails);
   }
 
   Result<bool> explain_collections() {

@@ -7,12 +7,14 @@
 
 #include "base/json_writer.hpp"
 #include "jss/frame_probe.hpp"
+#include "jss/tail.hpp"
 
 namespace varve::jss {
 
 namespace {
 
 constexpr std::uint64_t k_max_raw_bytes = 32;
+constexpr std::size_t k_most_stale_frames = 64;
 
 }  // namespace
 
@@ -43,7 +45,7 @@ Result<bool> RowWriter::container(std::uint64_t offset, std::uint64_t length, un
 
 Result<bool> RowWriter::bytes(std::uint64_t offset, std::uint64_t length, unsigned depth,
                               std::string field, std::string value, std::string meaning,
-                              Check check) {
+                              Check check, Class sort) {
   if (length == 0) {
     return !stopped_;
   }
@@ -55,6 +57,36 @@ Result<bool> RowWriter::bytes(std::uint64_t offset, std::uint64_t length, unsign
   row.value = std::move(value);
   row.meaning = std::move(meaning);
   row.check = check;
+  row.sort = sort;
+  return send(std::move(row));
+}
+
+Result<bool> RowWriter::stretch(std::uint64_t offset, std::uint64_t length, unsigned depth,
+                                std::string field, std::string meaning, Check check) {
+  if (length == 0) {
+    return !stopped_;
+  }
+  ExplainRow row;
+  row.offset = offset;
+  row.length = length;
+  row.depth = depth;
+  row.field = std::move(field);
+  row.meaning = std::move(meaning);
+  row.check = check;
+  row.sort = Class::gap;
+  FrameProver prover(file_, k_max_body_bytes);
+  std::uint64_t from = offset == 0 ? 0 : offset - 1;
+  while (row.marks.size() < k_most_stale_frames && offset + length - from > 1) {
+    VARVE_ASSIGN(const auto frame,
+                 hunt_frame(file_, from, offset + length, WalkPolicy::report, prover));
+    if (!frame) {
+      break;
+    }
+    const std::uint64_t rows = prover.block().columns.rows;
+    row.marks.push_back({ByteMark::Kind::stale, frame->offset, frame->end() - frame->offset,
+                         "block of " + std::to_string(rows) + (rows == 1 ? " row" : " rows")});
+    from = frame->end() - 1;
+  }
   return send(std::move(row));
 }
 
@@ -81,7 +113,8 @@ Result<bool> RowWriter::fields(std::span<const FieldSpec> specs, std::uint64_t o
     }
     VARVE_ASSIGN(go_on, bytes(offset + spec.offset, spec.length, depth, spec.name,
                               model::field_text(spec.type, value, std::endian::little),
-                              spec.meaning, check));
+                              spec.meaning, check,
+                              spec.type == FieldType::zeros ? Class::padding : Class::unset));
     if (!go_on) {
       break;
     }
@@ -110,7 +143,8 @@ class FrameExplainer {
       VARVE_TRY(explain_blocks());
     }
     return rows_.bytes(at_, end_ - at_, depth_, "frame rest", "",
-                       "bytes that are no part of a well-formed frame", RowWriter::Check::fails);
+                       "bytes that are no part of a well-formed frame", RowWriter::Check::fails,
+                       RowWriter::Class::gap);
   }
 
  private:
@@ -125,10 +159,11 @@ class FrameExplainer {
     return value;
   }
   Result<bool> part(std::uint64_t length, const char* field, std::string value, const char* meaning,
-                    RowWriter::Check check = RowWriter::Check::none) {
+                    RowWriter::Check check = RowWriter::Check::none,
+                    RowWriter::Class sort = RowWriter::Class::unset) {
     const std::uint64_t offset = at_;
     at_ += length;
-    return rows_.bytes(offset, length, depth_, field, std::move(value), meaning, check);
+    return rows_.bytes(offset, length, depth_, field, std::move(value), meaning, check, sort);
   }
 
   // False if there is no whole frame header.
@@ -194,7 +229,8 @@ class FrameExplainer {
                      std::string(k_types[type]) + ", " + std::to_string(header >> 3) + " bytes" +
                          (last ? ", last" : ""),
                      "how the next bytes are stored"));
-      VARVE_TRY(part(stored, "zstd block", std::string(k_types[type]), "compressed content"));
+      VARVE_TRY(part(stored, "zstd block", std::string(k_types[type]), "compressed content",
+                     RowWriter::Check::none, RowWriter::Class::payload));
     }
     if (has_checksum_ && left() >= 4) {
       VARVE_ASSIGN(const std::uint64_t checksum, number(4));

@@ -17,6 +17,7 @@ namespace varve::jss {
 class RowWriter {
  public:
   using Check = ExplainRow::Check;
+  using Class = ExplainRow::Class;
   RowWriter(const SegmentFile& file, ExplainSink& sink) : file_(file), sink_(sink) {}
 
   // Each gives false once the sink wants no more rows.
@@ -24,7 +25,11 @@ class RowWriter {
                          std::string field, std::string value, std::string meaning,
                          Check check = Check::none);
   Result<bool> bytes(std::uint64_t offset, std::uint64_t length, unsigned depth, std::string field,
-                     std::string value, std::string meaning, Check check = Check::none);
+                     std::string value, std::string meaning, Check check = Check::none,
+                     Class sort = Class::unset);
+  // Bytes of no unit, with the whole frames that stand in them: what an older state left there.
+  Result<bool> stretch(std::uint64_t offset, std::uint64_t length, unsigned depth,
+                       std::string field, std::string meaning, Check check = Check::none);
   // The fields of a unit at `offset`, those of `available` bytes that are there; a field that is
   // cut is told as such.
   Result<bool> fields(std::span<const FieldSpec> specs, std::uint64_t offset,

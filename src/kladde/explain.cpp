@@ -14,6 +14,7 @@ namespace varve::kladde {
 namespace {
 
 using Check = ExplainRow::Check;
+using Class = ExplainRow::Class;
 constexpr std::size_t k_raw_bytes = 32;
 
 std::string statement_text(const Statement& statement) {
@@ -35,8 +36,13 @@ std::string statement_text(const Statement& statement) {
 class Explainer {
  public:
   Explainer(const io::File& file, const World* world, const JournalLayout& journal, Dialect dialect,
-            ExplainSink& sink)
-      : file_(file), world_(world), journal_(journal), dialect_(dialect), sink_(sink) {}
+            bool whole_world, ExplainSink& sink)
+      : file_(file),
+        world_(world),
+        journal_(journal),
+        dialect_(dialect),
+        whole_world_(whole_world),
+        sink_(sink) {}
 
   Result<void> run(std::uint64_t file_bytes, std::optional<std::uint64_t> wanted,
                    const PageOwners* owners) {
@@ -56,6 +62,11 @@ class Explainer {
       row.length = file_bytes - whole;
       row.field = "partial page";
       row.meaning = "a file is a whole number of pages: the rest is ignored";
+      row.sort = Class::gap;
+      std::byte raw[k_raw_bytes];
+      VARVE_ASSIGN(const std::size_t got, file_.read_at(raw, whole));
+      row.raw = base::as_text(base::ByteSpan(raw).first(
+          static_cast<std::size_t>(std::min<std::uint64_t>(got, row.length))));
       send(std::move(row));
     }
     return {};
@@ -85,9 +96,33 @@ class Explainer {
         return journal_page(static_cast<PageNumber>(page));
       case PageUse::journal_next:
       case PageUse::free:
-        send(std::move(row));
-        return field(0, k_page_bytes, 1, "unused", "", "reachable from nowhere: may hold anything");
+        return unreached(std::move(row));
     }
+  }
+
+  // A page in no world. One whose checksum holds was a table or data page of an older one, unless
+  // the way to it is hurt.
+  void unreached(ExplainRow row) {
+    const auto view = decode_page(bytes_);
+    const bool known = view && (view->kind == k_kind_table || view->kind == k_kind_data);
+    if (!known) {
+      send(std::move(row));
+      return field(0, k_page_bytes, 1, "unused", "", "reachable from nowhere: may hold anything",
+                   Class::gap);
+    }
+    const std::string what = std::string(view->kind == k_kind_table ? "table page" : "data page") +
+                             " of epoch " + std::to_string(view->epoch);
+    row.check = Check::holds;
+    row.meaning += ", " + what;
+    if (whole_world_) {
+      row.sort = Class::stale;
+      row.marks.push_back({ByteMark::Kind::stale, base_, k_page_bytes, what});
+    }
+    send(std::move(row));
+    const std::size_t content = view->content.size();
+    const std::uint32_t crc = base::u32le(bytes_.data() + k_content_offset + content);
+    table_fields(0, k_frame_fields);
+    content_and_rest(k_content_offset, content, crc, crc, view->kind == k_kind_table, nullptr);
   }
 
   void slot(unsigned index, ExplainRow row) {
@@ -100,7 +135,7 @@ class Explainer {
     }
     send(std::move(row));
     if (!slot.has_magic) {
-      return field(0, k_page_bytes, 1, "unused", "", "no header was written here");
+      return field(0, k_page_bytes, 1, "unused", "", "no header was written here", Class::gap);
     }
     table_fields(0, k_header_fields);
     table_fields(k_header_bytes, k_frame_fields);
@@ -110,7 +145,7 @@ class Explainer {
                        slot.calculated_crc, true, nullptr);
     } else {
       field(k_slot_content_offset, k_page_bytes - k_slot_content_offset, 1, "rest", "",
-            "content_size does not fit");
+            "content_size does not fit", Class::gap);
     }
   }
 
@@ -138,7 +173,7 @@ class Explainer {
     table_fields(0, k_frame_fields);
     if (!fits) {
       return field(k_content_offset, k_page_bytes - k_content_offset, 1, "rest", "",
-                   "content_size does not fit");
+                   "content_size does not fit", Class::gap);
     }
     const std::uint32_t stored = base::u32le(bytes_.data() + k_content_offset + content);
     const auto decoded = decode_page(bytes_);
@@ -151,6 +186,9 @@ class Explainer {
                         const std::vector<DataOwner>* owners) {
     if (table) {
       table_content(at, content);
+    } else if (owners == nullptr) {
+      field(at, content, 1, "content", "", "whose it was, only the address table said",
+            Class::payload);
     } else {
       data_content(at, content, *owners);
     }
@@ -161,7 +199,8 @@ class Explainer {
     send(std::move(row));
     const std::uint32_t padding = end + k_page_crc_bytes;
     if (padding < k_page_bytes) {
-      field(padding, k_page_bytes - padding, 1, "padding", "", "not covered, not read");
+      field(padding, k_page_bytes - padding, 1, "padding", "", "not covered, not read",
+            Class::padding);
     }
   }
 
@@ -171,7 +210,7 @@ class Explainer {
     for (;;) {
       const auto child = decoder.next_child();
       if (!child) {
-        return field(at, content, 1, "content", "", "malformed child list");
+        return field(at, content, 1, "content", "", "malformed child list", Class::gap);
       }
       if (!*child) {
         break;
@@ -184,7 +223,7 @@ class Explainer {
       const auto statement = decoder.next_statement();
       if (!statement) {
         return field(at + done, content - done, 1, "statements", "",
-                     "malformed at byte " + std::to_string(statement.error().offset));
+                     "malformed at byte " + std::to_string(statement.error().offset), Class::gap);
       }
       if (!*statement) {
         return;
@@ -203,17 +242,20 @@ class Explainer {
       const std::size_t from = std::clamp<std::size_t>(owner.offset, done, end);
       const std::size_t to = std::clamp<std::size_t>(owner.offset + owner.size, from, end);
       if (from > done) {
-        field(done, from - done, 1, "dead bytes", "", "no statement that wins refers to them");
+        field(done, from - done, 1, "dead bytes", "", "no statement that wins refers to them",
+              Class::gap);
       }
       if (to > from) {
         field(from, to - from, 1, "content", "allocation " + std::to_string(owner.id),
               "bytes " + std::to_string(owner.start) + " to " +
-                  std::to_string(std::uint64_t{owner.start} + owner.size));
+                  std::to_string(std::uint64_t{owner.start} + owner.size),
+              Class::payload);
       }
       done = to;
     }
     if (done < end) {
-      field(done, end - done, 1, "dead bytes", "", "no statement that wins refers to them");
+      field(done, end - done, 1, "dead bytes", "", "no statement that wins refers to them",
+            Class::gap);
     }
   }
 
@@ -227,7 +269,8 @@ class Explainer {
     }
     if (done < k_page_bytes) {
       field(done, k_page_bytes - done, 1, "tail", "",
-            "behind the last whole transaction: stale bytes, zeros or an unfinished one");
+            "behind the last whole transaction: stale bytes, zeros or an unfinished one",
+            Class::gap);
     }
   }
 
@@ -244,9 +287,12 @@ class Explainer {
     return row;
   }
   void field(std::size_t offset, std::size_t length, unsigned depth, std::string name,
-             std::string value, std::string meaning) {
+             std::string value, std::string meaning, Class sort = Class::unset) {
     if (length > 0) {
-      send(make(offset, length, depth, std::move(name), std::move(value), std::move(meaning)));
+      ExplainRow row =
+          make(offset, length, depth, std::move(name), std::move(value), std::move(meaning));
+      row.sort = sort;
+      send(std::move(row));
     }
   }
   void send(ExplainRow row) {
@@ -260,6 +306,7 @@ class Explainer {
   const World* world_;
   const JournalLayout& journal_;
   Dialect dialect_;
+  bool whole_world_;  // nothing in it is hurt: what it does not reach is not part of it
   ExplainSink& sink_;
   base::ByteSpan bytes_;  // of the page at hand
   std::uint64_t base_ = 0;
@@ -279,7 +326,15 @@ Result<ScanSummary> View::explain_once(const ExplainRequest& request, ExplainSin
   const Policy policy = Policy::report(findings);
   const LoadRequest load_options = load_request(false);
   VARVE_ASSIGN(const io::FileIdentity identity, file_->identity());
-  VARVE_ASSIGN(const auto world, load(load_options, policy));
+  auto loaded = load(load_options, policy);
+  if (!loaded && loaded.error().code != ErrorCode::damaged &&
+      loaded.error().code != ErrorCode::unsupported && loaded.error().code != ErrorCode::limit) {
+    return std::unexpected(std::move(loaded).error());
+  }
+  if (!loaded) {
+    findings.add(to_finding(loaded.error()));  // the pages can be told by themselves
+  }
+  const std::optional<World> world = loaded ? *std::move(loaded) : std::nullopt;
   JournalLayout layout;
   std::optional<PageOwners> owners;
   if (world) {
@@ -293,7 +348,8 @@ Result<ScanSummary> View::explain_once(const ExplainRequest& request, ExplainSin
     layout.finish(journal);
     owners.emplace(*world, journal);
   }
-  Explainer explainer(*file_, world ? &*world : nullptr, layout, dialect_, sink);
+  const bool whole_world = world && findings.verdict() != Verdict::damaged;
+  Explainer explainer(*file_, world ? &*world : nullptr, layout, dialect_, whole_world, sink);
   VARVE_TRY(explainer.run(identity.size_bytes, request.offset, owners ? &*owners : nullptr));
   ScanSummary summary;
   summary.rows = explainer.rows();

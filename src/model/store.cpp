@@ -42,6 +42,20 @@ Result<Json> StoreView::snapshot_plan(const ScanRequest&, std::string_view) {
   return not_offered("`plan`");
 }
 
+Confidence Format::detect_member(io::FileSystem& files, const std::string& path) const {
+  return detect(files, path);
+}
+
+Result<ScanSummary> Format::explain_member(io::FileSystem& files, const std::string& path,
+                                           const ExplainRequest& request,
+                                           const OpenOptions& options, ExplainSink& sink,
+                                           FindingSink& findings) const {
+  VARVE_ASSIGN(const auto view, open(files, path, options));
+  ExplainRequest alone = request;
+  alone.file.clear();
+  return view->explain(alone, sink, findings);
+}
+
 std::string_view Format::advice(Verdict) const { return {}; }
 
 std::optional<int> Format::verify_exit_code(const VerifyReport&, std::span<const Finding>,

@@ -8,6 +8,7 @@
 
 #include "base/bytes.hpp"
 #include "base/text_coding.hpp"
+#include "output/explain_marks.hpp"
 
 namespace varve::output {
 
@@ -165,7 +166,17 @@ Json explain_row_json(const ExplainRow& row) {
       .set("value", row.value)
       .set("meaning", row.meaning)
       .set("raw", base::to_hex(base::as_bytes(row.raw)))
-      .set("check", row.check == ExplainRow::Check::none ? Json() : Json(to_text(row.check)));
+      .set("check", row.check == ExplainRow::Check::none ? Json() : Json(to_text(row.check)))
+      .set("class", to_text(row.sort));
+  Json marks = Json::array();
+  for (const ByteMark& mark : row.marks) {
+    marks.push(Json::object()
+                   .set("kind", to_text(mark.kind))
+                   .set("offset", mark.offset)
+                   .set("length", mark.length)
+                   .set("text", mark.text));
+  }
+  json.set("marks", std::move(marks));
   return json;
 }
 

@@ -55,6 +55,20 @@ const Format* find_format(std::span<const Format* const> formats, std::string_vi
   return nullptr;
 }
 
+const Format* format_of_member(std::span<const Format* const> formats, io::FileSystem& files,
+                               const std::string& path) {
+  const Format* best = nullptr;
+  Confidence most = Confidence::none;
+  for (const Format* format : formats) {
+    const Confidence confidence = format->detect_member(files, path);
+    if (confidence > most) {
+      best = format;
+      most = confidence;
+    }
+  }
+  return best;
+}
+
 Result<Located> locate(std::span<const Format* const> formats, io::FileSystem& files,
                        const std::string& path) {
   VARVE_ASSIGN(const io::FileIdentity identity, files.identity_of(path));

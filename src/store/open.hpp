@@ -31,6 +31,11 @@ Result<Located> locate(std::span<const Format* const> formats, io::FileSystem& f
 Result<Located> locate(std::span<const Format* const> formats, io::FileSystem& files,
                        const std::string& path, std::string_view format_name);
 
+// The format whose stores the file at `path` may be a member of, by content or name; nullptr if
+// there is none.
+const Format* format_of_member(std::span<const Format* const> formats, io::FileSystem& files,
+                               const std::string& path);
+
 // The format of that name, or nullptr.
 const Format* find_format(std::span<const Format* const> formats, std::string_view name);
 

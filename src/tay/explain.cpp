@@ -5,11 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "base/checksum.hpp"
+#include "model/renamed_sinks.hpp"
 #include "tay/examine.hpp"
-#include "tay/explain_rows.hpp"
-#include "tay/log_collector.hpp"
-#include "tay/replay.hpp"
-#include "tay/v2_records.hpp"
+#include "tay/explain_member.hpp"
+#include "tay/explain_segment.hpp"
 #include "tay/value_json.hpp"
 #include "tay/view.hpp"
 
@@ -18,186 +18,7 @@ namespace varve::tay {
 namespace {
 
 using Check = ExplainRow::Check;
-
-// Explains one segment from the runs that a log pass proved.
-class SegmentExplainer {
- public:
-  SegmentExplainer(const Segment& segment, std::string name, std::vector<Refusal> refusals,
-                   const RecordMeaning& meaning, std::optional<std::uint64_t> only,
-                   ExplainSink& sink)
-      : segment_(segment),
-        refusals_(std::move(refusals)),
-        meaning_(meaning),
-        only_(only),
-        rows_(std::move(name), sink) {}
-
-  Result<void> run(const io::File& file) {
-    window_.open(file, segment_.bytes());
-    VARVE_TRY(header());
-    for (const LogRun& run : segment_.runs) {
-      VARVE_TRY(gap(run.begin));
-      VARVE_TRY(records(file, run));
-    }
-    VARVE_TRY(gap(segment_.sealed ? segment_.bytes() - k_footer_bytes : segment_.bytes()));
-    if (segment_.sealed) {
-      VARVE_TRY(footer());
-    }
-    return {};
-  }
-  bool stopped() const { return rows_.stopped(); }
-
- private:
-  bool asked_for(std::uint64_t begin, std::uint64_t end) const {
-    return !rows_.stopped() && (!only_ || (*only_ >= begin && *only_ < end));
-  }
-  Result<ByteSpan> at(std::uint64_t offset, std::size_t length) {
-    VARVE_ASSIGN(const ByteSpan view, window_.view(offset, length));
-    return view.first(std::min(view.size(), length));
-  }
-  const Refusal* refusal_at(std::uint64_t offset) const {
-    const auto found = std::ranges::find_if(
-        refusals_, [offset](const Refusal& refusal) { return refusal.offset == offset; });
-    return found == refusals_.end() ? nullptr : &*found;
-  }
-
-  Result<void> header() {
-    VARVE_ASSIGN(const ByteSpan bytes, at(0, k_header_bytes));
-    position_ = bytes.size();
-    if (asked_for(0, bytes.size())) {
-      const Refusal* refusal = refusal_at(0);
-      rows_.container(0, bytes.size(), 0, "header", refusal != nullptr ? refusal->word : "",
-                      refusal != nullptr ? refusal->message : "",
-                      refusal != nullptr ? Check::fails : Check::holds);
-      rows_.fields(k_header_fields, 0, bytes, 1);
-    }
-    return {};
-  }
-
-  Result<void> footer() {
-    const std::uint64_t begin = position_;
-    VARVE_ASSIGN(const ByteSpan bytes, at(begin, k_footer_bytes));
-    if (asked_for(begin, begin + bytes.size())) {
-      const Refusal* refusal = refusal_at(begin);
-      rows_.container(begin, bytes.size(), 0, "footer", refusal != nullptr ? refusal->word : "",
-                      refusal != nullptr ? refusal->message : "",
-                      refusal != nullptr ? Check::fails : Check::holds);
-      rows_.fields(k_footer_fields, begin, bytes, 1);
-    }
-    return {};
-  }
-
-  // What lies between the last unit that was understood and the next one.
-  Result<void> gap(std::uint64_t end) {
-    while (position_ < end) {
-      const std::uint64_t begin = position_;
-      VARVE_ASSIGN(const ByteSpan bytes, at(begin, k_record_header_bytes));
-      std::uint64_t unit_end = end;
-      const DecodedRecord record = decode_record_header(bytes, k_max_payload_bytes);
-      if (record.header_proven) {
-        unit_end = std::min(end, begin + record.header.frame_bytes());
-      }
-      position_ = unit_end;
-      if (asked_for(begin, unit_end)) {
-        VARVE_TRY(hurt(begin, unit_end));
-      }
-    }
-    return {};
-  }
-
-  Result<void> hurt(std::uint64_t begin, std::uint64_t end) {
-    const Refusal* refusal = refusal_at(begin);
-    const std::string word = refusal != nullptr ? refusal->word : "not understood";
-    const std::string message =
-        refusal != nullptr ? refusal->message : "bytes that belong to no unit that can be proven";
-    const std::uint64_t length = end - begin;
-    VARVE_ASSIGN(const ByteSpan head, at(begin, k_footer_bytes));
-    const ByteSpan bytes =
-        head.first(static_cast<std::size_t>(std::min<std::uint64_t>(head.size(), length)));
-    const std::string_view magic =
-        base::as_text(bytes.first(std::min<std::size_t>(4, bytes.size())));
-    const bool is_record = magic == k_record_magic;
-    const bool is_footer = magic == k_footer_magic;
-    if (!is_record && !is_footer) {
-      rows_.bytes(begin, bytes, length, 0, "unreadable", word, message, Check::fails);
-      return {};
-    }
-    rows_.container(begin, length, 0, is_record ? "record" : "footer", word, message, Check::fails);
-    const std::size_t fixed =
-        std::min(bytes.size(), is_record ? k_record_header_bytes : k_footer_bytes);
-    is_record ? rows_.fields(k_record_fields, begin, bytes.first(fixed), 1)
-              : rows_.fields(k_footer_fields, begin, bytes.first(fixed), 1);
-    if (length > fixed) {
-      rows_.bytes(begin + fixed, bytes.subspan(fixed), length - fixed, 1, "rest", "",
-                  is_record ? "payload and record_crc, as far as they are there" : "behind it",
-                  Check::none);
-    }
-    return {};
-  }
-
-  Result<void> records(const io::File& file, const LogRun& run) {
-    position_ = run.end;
-    if (!asked_for(run.begin, run.end)) {
-      return {};
-    }
-    VARVE_TRY(read_run(file, run, bytes_));
-    for_each_record(bytes_, run.begin,
-                    [this](const RecordHeader& header, std::uint64_t offset, ByteSpan payload) {
-                      if (asked_for(offset, offset + header.frame_bytes())) {
-                        record(header, offset, payload);
-                      }
-                      return !rows_.stopped();
-                    });
-    return {};
-  }
-
-  void record(const RecordHeader& header, std::uint64_t offset, ByteSpan payload) {
-    const Refusal* refusal = refusal_at(offset);
-    std::string value = "seq " + std::to_string(header.sequence);
-    const std::string_view name = meaning_.name(header.type);
-    value += name.empty() ? ", type " + std::to_string(header.type) : ", " + std::string(name);
-    rows_.container(offset, header.frame_bytes(), 0, "record", std::move(value),
-                    refusal != nullptr ? refusal->message : "",
-                    refusal != nullptr ? Check::fails : Check::holds);
-    rows_.fields(k_record_fields, offset,
-                 ByteSpan(payload.data() - k_record_header_bytes, k_record_header_bytes), 1);
-    explain_payload(header, offset + k_record_header_bytes, payload);
-    const std::uint64_t trailer = offset + header.frame_bytes() - k_record_trailer_bytes;
-    rows_.bytes(trailer, ByteSpan(payload.data() + payload.size(), k_record_trailer_bytes),
-                k_record_trailer_bytes, 1, k_record_trailer_fields[0].name,
-                to_text(Number::hex32(base::u32be(payload.data() + payload.size()))),
-                k_record_trailer_fields[0].meaning, Check::holds);
-  }
-
-  void explain_payload(const RecordHeader& header, std::uint64_t offset, ByteSpan payload) {
-    if (payload.empty()) {
-      return;
-    }
-    Event event;
-    const bool decodes = meaning_.read(header, payload, event);
-    rows_.container(offset, payload.size(), 1, "payload", decodes ? "decodes" : "does not decode",
-                    "", decodes ? Check::holds : Check::none);
-    const std::size_t prefix =
-        meaning_.version == 2 && decodes ? v2_prefix_bytes(header.type, payload) : 0;
-    if (prefix != 0) {
-      explain_v2_prefix(rows_, offset, header.type, payload.first(prefix), 2);
-    }
-    if (decodes || !check_value(payload, meaning_.budget)) {
-      rows_.value(offset + prefix, payload.subspan(prefix), 2, "event");
-    } else {
-      rows_.bytes(offset, payload, payload.size(), 2, "bytes", "", "not one canonical value",
-                  Check::fails);
-    }
-  }
-
-  const Segment& segment_;
-  std::vector<Refusal> refusals_;
-  const RecordMeaning& meaning_;
-  std::optional<std::uint64_t> only_;
-  RowWriter rows_;
-  Window window_;
-  Bytes bytes_;
-  std::uint64_t position_ = 0;
-};
+using Class = ExplainRow::Class;
 
 std::span<const FieldSpec> marker_fields(std::string_view name) {
   if (name == k_store_name) return k_store_fields;
@@ -236,7 +57,7 @@ bool explain_marker(const Snapshot::Marker& marker, const Refusal* refusal,
   }
   if (at < size) {
     rows.bytes(at, rest, size - at, 1, "trailing bytes", "", "behind the end of the object",
-               Check::fails);
+               Check::fails, Class::gap);
   }
   return !rows.stopped();
 }
@@ -295,6 +116,107 @@ Result<ScanSummary> View::explain(const ExplainRequest& request, ExplainSink& si
                 "the store has no file '" + request.file + "' to explain", snapshot_.path);
   }
   return summary;
+}
+
+namespace {
+
+// The names and magics of the small files.
+bool is_marker(std::string_view name, ByteSpan bytes) {
+  const std::string_view magic = base::as_text(bytes.first(std::min(bytes.size(), k_magic_bytes)));
+  return name == k_store_name || name == k_store_v2_name || name == k_current_name ||
+         name == k_manifest_name || magic == k_store_magic || magic == k_store_v2_magic ||
+         magic == k_current_magic || magic == k_manifest_magic;
+}
+
+// What a small file would be called in its store, by its magic.
+std::string_view marker_name(std::string_view name, std::string_view magic) {
+  return magic == k_store_magic      ? k_store_name
+         : magic == k_current_magic  ? k_current_name
+         : magic == k_manifest_magic ? k_manifest_name
+                                     : name;
+}
+
+constexpr std::size_t k_most_marker_bytes = std::size_t{16} << 20;
+
+Result<ScanSummary> explain_segment_alone(const io::Directory& directory, const std::string& name,
+                                          const io::FileIdentity& identity, ByteSpan head,
+                                          const ExplainRequest& request, unsigned threads,
+                                          ExplainSink& sink, FindingSink& findings) {
+  SegmentHeader header;
+  Segment segment;
+  segment.name = name;
+  segment.identity = identity;
+  // By itself a segment may have any name.
+  const bool sound = !decode_header(head, header);
+  segment.id = sound ? header.segment_id : segment_id_of(name).value_or(1);
+  std::vector<Segment> segments{std::move(segment)};
+  LogPassOptions options;
+  options.policy = Policy::report;
+  options.from_start = false;
+  options.threads = threads;
+  options.file_prefix.clear();
+  std::vector<Refusal> refusals;
+  ScanSummary summary;
+  options.refused = [&](Refusal refusal) {
+    refusal.file.clear();
+    Finding finding = to_finding(refusal);
+    summary.verdict = worse(summary.verdict, finding.verdict);
+    findings.add(std::move(finding));
+    refusals.push_back(std::move(refusal));
+  };
+  VARVE_TRY(run_log_pass(directory, segments, options));
+  const RecordMeaning meaning{1, Budgets{}.event};
+  SegmentExplainer explainer(segments[0], "", std::move(refusals), meaning, request.offset, sink);
+  VARVE_ASSIGN(const auto file, directory.open_file(name, io::OpenMode::read));
+  VARVE_TRY(explainer.run(*file));
+  return summary;
+}
+
+}  // namespace
+
+Confidence detect_member(io::FileSystem& files, const std::string& path) {
+  const auto file = files.open_file(path, io::OpenMode::read);
+  if (!file) {
+    return Confidence::none;
+  }
+  const std::string name = io::split_path(path).name;
+  std::byte bytes[k_magic_bytes];
+  const auto got = (*file)->read_at(bytes, 0);
+  const std::string_view magic = base::as_text(bytes);
+  if (got && *got == sizeof bytes && (magic == k_header_magic || is_marker({}, ByteSpan(bytes)))) {
+    return Confidence::by_content;
+  }
+  return segment_id_of(name) || is_marker(name, {}) || name.ends_with(k_segment_suffix)
+             ? Confidence::by_name
+             : Confidence::none;
+}
+
+Result<ScanSummary> explain_member(io::FileSystem& files, const std::string& path,
+                                   const ExplainRequest& request, unsigned threads,
+                                   ExplainSink& sink, FindingSink& findings) {
+  const io::SplitPath split = io::split_path(path);
+  VARVE_ASSIGN(const auto directory, files.open_directory(split.parent));
+  VARVE_ASSIGN(const auto file, directory->open_file(split.name, io::OpenMode::read));
+  VARVE_ASSIGN(const io::FileIdentity identity, file->identity());
+  if (request.offset && *request.offset >= identity.size_bytes) {
+    return fail(ErrorCode::invalid_argument, "offset", "the offset lies behind the end of the file",
+                path);
+  }
+  Bytes head(
+      static_cast<std::size_t>(std::min<std::uint64_t>(identity.size_bytes, k_header_bytes)));
+  VARVE_ASSIGN(const std::size_t got, file->read_at(head, 0));
+  head.resize(got);
+  if (!is_marker(split.name, head)) {
+    return explain_segment_alone(*directory, split.name, identity, head, request, threads, sink,
+                                 findings);
+  }
+  Snapshot scratch;
+  const std::string name(marker_name(
+      split.name, base::as_text(ByteSpan(head).first(std::min(head.size(), k_magic_bytes)))));
+  VARVE_TRY(read_marker(*directory, split.name, name, k_most_marker_bytes, scratch));
+  model::RenamedRows unnamed(sink, "");
+  explain_marker(scratch.markers.front(), nullptr, Budgets{}.event, unnamed);
+  return ScanSummary{};
 }
 
 }  // namespace varve::tay

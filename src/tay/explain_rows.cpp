@@ -49,8 +49,9 @@ void RowWriter::container(std::uint64_t offset, std::uint64_t length, unsigned d
   send(std::move(row));
 }
 
-void RowWriter::bytes(std::uint64_t offset, ByteSpan bytes, std::uint64_t length, unsigned depth,
-                      std::string field, std::string value, std::string meaning, Check check) {
+ExplainRow RowWriter::row_of(std::uint64_t offset, ByteSpan bytes, std::uint64_t length,
+                             unsigned depth, std::string field, std::string value,
+                             std::string meaning, Check check) {
   ExplainRow row;
   row.offset = offset;
   row.length = length;
@@ -60,6 +61,25 @@ void RowWriter::bytes(std::uint64_t offset, ByteSpan bytes, std::uint64_t length
   row.meaning = std::move(meaning);
   row.raw = shown(bytes);
   row.check = check;
+  return row;
+}
+
+void RowWriter::bytes(std::uint64_t offset, ByteSpan bytes, std::uint64_t length, unsigned depth,
+                      std::string field, std::string value, std::string meaning, Check check,
+                      Class sort) {
+  ExplainRow row = row_of(offset, bytes, length, depth, std::move(field), std::move(value),
+                          std::move(meaning), check);
+  row.sort = sort;
+  send(std::move(row));
+}
+
+void RowWriter::stretch(std::uint64_t offset, ByteSpan bytes, std::uint64_t length, unsigned depth,
+                        std::string field, std::string value, std::string meaning, Check check,
+                        std::vector<ByteMark> stale) {
+  ExplainRow row = row_of(offset, bytes, length, depth, std::move(field), std::move(value),
+                          std::move(meaning), check);
+  row.sort = Class::gap;
+  row.marks = std::move(stale);
   send(std::move(row));
 }
 
@@ -100,7 +120,7 @@ const std::byte* RowWriter::pair(const std::byte* at, unsigned depth) {
   const std::string_view key(reinterpret_cast<const char*>(at + 5), length);
   const auto offset = value_offset_ + static_cast<std::uint64_t>(at - value_begin_);
   bytes(offset, ByteSpan(at, 5 + length), 5 + length, depth, "key",
-        std::string(key.substr(0, k_shown_text_bytes)), "map key", Check::none);
+        std::string(key.substr(0, k_shown_text_bytes)), "map key", Check::none, Class::payload);
   return node(at + 5 + length, depth, std::string(key.substr(0, k_shown_text_bytes)));
 }
 
@@ -115,12 +135,13 @@ const std::byte* RowWriter::node(const std::byte* at, unsigned depth, std::strin
       text.resize(k_shown_text_bytes);
     }
     bytes(offset, ByteSpan(at, length), length, depth, std::move(field), std::move(text),
-          tag_meaning(tag), Check::none);
+          tag_meaning(tag), Check::none, Class::payload);
     return end;
   }
   const std::uint32_t count = base::u32be(at + 1);
   bytes(offset, ByteSpan(at, 5), 5, depth, std::move(field), std::to_string(count),
-        tag == k_tag_map ? "map: pairs that follow" : "list: elements that follow", Check::none);
+        tag == k_tag_map ? "map: pairs that follow" : "list: elements that follow", Check::none,
+        Class::payload);
   at += 5;
   for (std::uint32_t i = 0; i < count; ++i) {
     at = tag == k_tag_map ? pair(at, depth + 1) : node(at, depth + 1, std::to_string(i));

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "tay/fields.hpp"
 #include "tay/record.hpp"
@@ -15,6 +16,7 @@ namespace varve::tay {
 class RowWriter {
  public:
   using Check = ExplainRow::Check;
+  using Class = ExplainRow::Class;
   RowWriter(std::string file, ExplainSink& sink) : file_(std::move(file)), sink_(sink) {}
 
   bool stopped() const { return stopped_; }
@@ -23,7 +25,12 @@ class RowWriter {
   void container(std::uint64_t offset, std::uint64_t length, unsigned depth, std::string field,
                  std::string value, std::string meaning, Check check);
   void bytes(std::uint64_t offset, ByteSpan bytes, std::uint64_t length, unsigned depth,
-             std::string field, std::string value, std::string meaning, Check check);
+             std::string field, std::string value, std::string meaning, Check check,
+             Class sort = Class::unset);
+  // Bytes of no unit.
+  void stretch(std::uint64_t offset, ByteSpan bytes, std::uint64_t length, unsigned depth,
+               std::string field, std::string value, std::string meaning, Check check,
+               std::vector<ByteMark> stale);
   // The fields of a unit that begins with bytes[0], as far as it goes; a field that is cut is told
   // as such. Checksum fields are compared with the bytes that stand before them in the unit.
   void fields(std::span<const FieldSpec> specs, std::uint64_t offset, ByteSpan bytes,
@@ -34,6 +41,9 @@ class RowWriter {
  private:
   const std::byte* node(const std::byte* at, unsigned depth, std::string field);
   const std::byte* pair(const std::byte* at, unsigned depth);
+  static ExplainRow row_of(std::uint64_t offset, ByteSpan bytes, std::uint64_t length,
+                           unsigned depth, std::string field, std::string value,
+                           std::string meaning, Check check);
   void send(ExplainRow row);
 
   std::string file_;

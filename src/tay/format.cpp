@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "tay/explain_member.hpp"
 #include "tay/view.hpp"
 #include "tay/writing.hpp"
 
@@ -69,6 +70,15 @@ class TayFormat final : public Format {
     VARVE_ASSIGN(const ReadBudgets budgets, read_budgets(options.options));
     VARVE_ASSIGN(Snapshot snapshot, take_snapshot(files, path, budgets.budgets.directory_entries));
     return std::make_unique<View>(std::move(snapshot), options, budgets);
+  }
+
+  Confidence detect_member(io::FileSystem& files, const std::string& path) const override {
+    return tay::detect_member(files, path);
+  }
+  Result<ScanSummary> explain_member(io::FileSystem& files, const std::string& path,
+                                     const ExplainRequest& request, const OpenOptions& options,
+                                     ExplainSink& sink, FindingSink& findings) const override {
+    return tay::explain_member(files, path, request, options.threads, sink, findings);
   }
 
   Result<WriteReport> init(io::FileSystem& files, const std::string& path,

@@ -118,9 +118,13 @@ Result<Target> locate_target(const Session& session, const std::string& path) {
   const Context& context = session.context();
   VARVE_ASSIGN(const store::Located located, store::locate(context.formats, context.files, path,
                                                            session.arguments().value("format")));
+  return target_of(session, *located.format, located.path);
+}
+
+Result<Target> target_of(const Session& session, const Format& format, const std::string& path) {
   Target target;
-  target.format = located.format;
-  target.path = located.path;
+  target.format = &format;
+  target.path = path;
   VARVE_TRY(take_options(session, target));
   return target;
 }

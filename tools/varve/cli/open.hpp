@@ -24,6 +24,9 @@ struct Target {
 // Errors: as store::locate; invalid_argument if an option or filter has no meaning for the format.
 Result<Target> locate_target(const Session& session, const std::string& path);
 
+// The target of a path whose format is known, with its options checked.
+Result<Target> target_of(const Session& session, const Format& format, const std::string& path);
+
 // The same for a path where nothing need be yet; --format must have been given.
 Result<Target> new_target(const Session& session, const std::string& path);
 

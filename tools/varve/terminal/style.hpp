@@ -19,6 +19,8 @@ class Style {
   std::string red(std::string_view text) const { return wrap("31", text); }
   std::string green(std::string_view text) const { return wrap("32", text); }
   std::string yellow(std::string_view text) const { return wrap("33", text); }
+  std::string blue(std::string_view text) const { return wrap("34", text); }
+  std::string magenta(std::string_view text) const { return wrap("35", text); }
   std::string cyan(std::string_view text) const { return wrap("36", text); }
   std::string of(Verdict verdict, std::string_view text) const;
   std::string of(Severity severity, std::string_view text) const;

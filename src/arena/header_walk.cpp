@@ -9,17 +9,22 @@ namespace {
 
 Result<HeaderSummary> walk_to(const SegmentImage& image, std::uint64_t stop) {
   constexpr std::uint64_t k_window_bytes = std::uint64_t{64} << 10;
+  constexpr std::uint64_t k_least_window_bytes = 512;
   HeaderSummary out;
   base::Bytes window;
   std::uint64_t window_begin = 0;
+  // Small frames are read through, between large ones only the headers.
+  std::uint64_t ahead = k_least_window_bytes;
   std::uint64_t at = 0;
   for (;;) {
     const std::uint64_t room = image.logical_bytes() - std::min(at, image.logical_bytes());
     HeaderCheck check;
     if (room >= k_header_bytes) {
       if (at < window_begin || at + k_header_bytes > window_begin + window.size()) {
+        const bool near = at <= window_begin + 2 * window.size();
+        ahead = near ? std::min(2 * ahead, k_window_bytes) : k_least_window_bytes;
         window_begin = at;
-        window.resize(static_cast<std::size_t>(std::min(k_window_bytes, room)));
+        window.resize(static_cast<std::size_t>(std::min(ahead, room)));
         VARVE_TRY(image.read(window, at));
       }
       check = check_header(decode_header(window.data() + (at - window_begin)), room);

@@ -39,27 +39,35 @@ inline Result<std::unique_ptr<SegmentImage>> open_for_walk(const StoreMap& map,
   return image;
 }
 
-// Walks one segment of the map. Callbacks, besides the handler of walk_run:
+// Walks one opened segment of the map from `start`, where a frame or the end is. Callbacks, besides
+// the handler of walk_run:
 //   handler.segment(const SegmentContext&)                        before its first frame
 //   handler.damage(const SegmentContext&, const Damage&) -> Result<bool>      false stops
 //   handler.end(const SegmentContext&, const SegmentEnd&, TailScanner&) -> Result<void>
 // False if the walk was stopped.
 template <class Handler>
-Result<bool> walk_one_segment(const StoreMap& map, std::size_t position, const WalkOptions& options,
-                              Handler& handler) {
-  VARVE_ASSIGN(const auto image, open_for_walk(map, position));
-  const SegmentContext context{map, position, *image};
-  TailScanner scanner(*image);
+Result<bool> walk_image(const StoreMap& map, std::size_t position, const SegmentImage& image,
+                        std::uint64_t start, const WalkOptions& options, Handler& handler) {
+  const SegmentContext context{map, position, image};
+  TailScanner scanner(image);
   handler.segment(context);
   VARVE_ASSIGN(const SegmentEnd end,
                walk_segment(
-                   *image, context.is_final(), 0, options, handler,
+                   image, context.is_final(), start, options, handler,
                    [&](const Damage& damage) { return handler.damage(context, damage); }, scanner));
   if (end.kind == SegmentEnd::Kind::stopped) {
     return false;
   }
   VARVE_TRY(handler.end(context, end, scanner));
   return true;
+}
+
+// The same from its beginning.
+template <class Handler>
+Result<bool> walk_one_segment(const StoreMap& map, std::size_t position, const WalkOptions& options,
+                              Handler& handler) {
+  VARVE_ASSIGN(const auto image, open_for_walk(map, position));
+  return walk_image(map, position, *image, 0, options, handler);
 }
 
 template <class Handler>

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 #include "arena/findings.hpp"
 #include "arena/header_walk.hpp"
 #include "arena/log_walk.hpp"
 #include "arena/view.hpp"
+#include "model/receipt_work.hpp"
 
 namespace varve::arena {
 
@@ -36,6 +38,12 @@ class Verifier {
 
   void use(FindingSink& findings) { findings_ = &findings; }
   void expect(std::uint64_t total_bytes) { total_bytes_ = total_bytes; }
+  // The next segment is walked from behind so many frames.
+  void resume_behind(std::uint64_t frames) { frames_before_ = frames; }
+  // How far the segment that was walked last is proven, if it has frames and nothing is wrong with
+  // any of them; 0 otherwise.
+  std::uint64_t proven_bytes() const { return complaints_ == 0 ? proven_bytes_ : 0; }
+  std::uint64_t frames() const { return index_; }
 
   void begin(Output& output, const RawChunk&) {
     output.issues.clear();
@@ -79,7 +87,9 @@ class Verifier {
 
   void segment(const SegmentContext& context) {
     context_ = &context;
-    index_ = 0;
+    index_ = std::exchange(frames_before_, 0);
+    complaints_ = 0;
+    proven_bytes_ = 0;
     ++report_.counts.segments;
     ++report_.counts.files;
   }
@@ -113,6 +123,9 @@ class Verifier {
 
   Result<void> end(const SegmentContext& context, const SegmentEnd& end, TailScanner& scanner) {
     using Kind = SegmentEnd::Kind;
+    // What stands at the end and behind it is looked at again each time.
+    const std::uint64_t complaints = complaints_;
+    proven_bytes_ = end.kind == Kind::damaged ? 0 : end.offset;
     if (end.kind == Kind::marker || (end.kind == Kind::zero_header && end.offset > 0)) {
       ++report_.counts.units;
       report_.counts.bytes += k_header_bytes;
@@ -125,6 +138,7 @@ class Verifier {
     if (behind && !moved_on_meanwhile(context.image, end)) {
       add(behind_finding(context, *behind));
     }
+    complaints_ = complaints;
     return {};
   }
 
@@ -160,6 +174,7 @@ class Verifier {
     if (finding.severity == Severity::error) {
       report_.verdict = worse(report_.verdict, finding.verdict);
     }
+    ++complaints_;
     findings_->add(std::move(finding));
   }
 
@@ -184,7 +199,38 @@ class Verifier {
   std::uint64_t index_ = 0;
   std::uint64_t total_bytes_ = 0;
   bool committed_ = false;
+  std::uint64_t frames_before_ = 0;
+  std::uint64_t complaints_ = 0;  // about the segment at hand
+  std::uint64_t proven_bytes_ = 0;
 };
+
+// Walks a segment, from where a receipt's proof of it ends if that still stands.
+Result<void> verify_segment(const StoreMap& map, std::size_t position, const WalkOptions& options,
+                            Verifier& verifier, VerifyReport& report, model::ReceiptWork& receipt) {
+  VARVE_ASSIGN(const auto image, open_for_walk(map, position));
+  const std::string path = map.segment_path(map.segments[position]);
+  VARVE_ASSIGN(const VerifyReceipt::Part* const part, receipt.standing_part(image->file(), path));
+  std::uint64_t start = 0;
+  if (part != nullptr) {
+    start = part->proven_bytes;
+    const std::uint64_t frames = part->number("frames");
+    verifier.resume_behind(frames);
+    report.counts.units += frames;
+    report.counts.records += frames;
+    report.intact_records += frames;
+    receipt.taken(start);
+  }
+  VARVE_TRY(walk_image(map, position, *image, start, options, verifier));
+  if (verifier.proven_bytes() != 0) {
+    VerifyReceipt::Part proven;
+    proven.file = path;
+    proven.proven_bytes = verifier.proven_bytes();
+    proven.closed = !map.is_final(position);
+    proven.numbers = {{"frames", verifier.frames()}};
+    VARVE_TRY(receipt.keep(image->file(), std::move(proven)));
+  }
+  return {};
+}
 
 // `--quick`: headers and tails only. Frames count as found, none as proven.
 Result<void> quick_segment(const StoreMap& map, std::size_t position, const WalkOptions& options,
@@ -263,12 +309,13 @@ Result<VerifyReport> ArenaView::verify(const VerifyRequest& request, FindingSink
     total += std::min(segment.allocated_bytes, segment.file_bytes);
   }
   verifier.expect(total);
+  model::ReceiptWork receipt(request, map_.live_name, options_.options, report, findings);
   // The format looks at the last segment first, when it opens; a finding there is its first word.
   FindingList last_segment;
   const std::size_t count = map_.segments.size();
   if (count > 1) {
     verifier.use(last_segment);
-    VARVE_TRY(walk_one_segment(map_, count - 1, options, verifier));
+    VARVE_TRY(verify_segment(map_, count - 1, options, verifier, report, receipt));
   }
   const bool last_first = verifier.met_committed_damage();
   const auto pass_on = [&] {
@@ -281,12 +328,13 @@ Result<VerifyReport> ArenaView::verify(const VerifyRequest& request, FindingSink
   }
   verifier.use(findings);
   for (std::size_t i = 0; i + (count > 1 ? 1 : 0) < count; ++i) {
-    VARVE_TRY(walk_one_segment(map_, i, options, verifier));
+    VARVE_TRY(verify_segment(map_, i, options, verifier, report, receipt));
   }
   if (!last_first) {
     pass_on();
   }
   verifier.summarize(map_);
+  receipt.finish();
   return report;
 }
 

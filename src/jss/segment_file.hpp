@@ -27,6 +27,7 @@ class SegmentFile {
 
   const std::string& name() const { return name_; }
   const std::string& path() const { return file_->path(); }
+  const io::File& file() const { return *file_; }
   std::uint64_t size() const { return horizon_; }
   // What was observed when the file was opened.
   const io::FileIdentity& identity() const { return identity_; }

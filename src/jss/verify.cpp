@@ -11,6 +11,7 @@
 #include "jss/deep_verify.hpp"
 #include "jss/view.hpp"
 #include "jss/walker.hpp"
+#include "model/receipt_work.hpp"
 #include "model/verdict_sink.hpp"
 
 namespace varve::jss {
@@ -243,6 +244,63 @@ class MemberVerifier {
   SegmentWalk walk_;
 };
 
+// Counts what goes through: only a member without any finding may be left out another time, or
+// its warnings would not be told again.
+class CountingSink final : public FindingSink {
+ public:
+  explicit CountingSink(FindingSink& next) : next_(next) {}
+  void add(Finding finding) override {
+    ++count_;
+    next_.add(std::move(finding));
+  }
+  std::uint64_t count() const { return count_; }
+
+ private:
+  FindingSink& next_;
+  std::uint64_t count_ = 0;
+};
+
+// A sealed member that still is what the receipt proves: nothing but its header and its edges is
+// read. False if it is to be checked.
+Result<bool> take_from_receipt(Archive& archive, std::size_t index, model::ReceiptWork& receipt,
+                               VerifyReport& report, MemberSummary& summary) {
+  const Member& member = archive.members()[index];
+  if (receipt.part(member.name) == nullptr) {
+    return false;
+  }
+  if (member.head.state != SegmentState::sealed) {
+    receipt.mismatch(member.name, "it is not a sealed segment any more");
+    return false;
+  }
+  VARVE_ASSIGN(const auto segment, archive.open_file(index));
+  VARVE_ASSIGN(const VerifyReceipt::Part* const part,
+               receipt.standing_part(segment->file->file(), member.name));
+  if (part == nullptr) {
+    return false;
+  }
+  const Header& header = segment->head.header;
+  ++report.counts.files;
+  ++report.counts.segments;
+  report.counts.units += part->number("units");
+  report.counts.records += part->number("records");
+  report.intact_records += part->number("records");
+  receipt.taken(part->proven_bytes);
+  receipt.keep_as_is(*part);
+  summary = {header.event_count != 0, header.min_seq, header.max_seq, false};
+  return true;
+}
+
+Result<void> keep_in_receipt(const OpenSegment& segment, const Member& member, const Counts& before,
+                             const VerifyReport& report, model::ReceiptWork& receipt) {
+  VerifyReceipt::Part part;
+  part.file = member.name;
+  part.proven_bytes = segment.file->size();
+  part.closed = true;
+  part.numbers = {{"units", report.counts.units - before.units},
+                  {"records", report.counts.records - before.records}};
+  return receipt.keep(segment.file->file(), std::move(part));
+}
+
 // How the segments of a directory follow each other (sections 1, 15 and 16).
 class SuccessionCheck {
  public:
@@ -305,17 +363,28 @@ Result<VerifyReport> View::verify(const VerifyRequest& request, FindingSink& fin
     all.add(note);
   }
   SuccessionCheck succession(all);
+  model::ReceiptWork receipt(request, "", options_.options, report, all);
   for (std::size_t i = 0; i < archive_->members().size(); ++i) {
-    VARVE_ASSIGN(const auto segment, archive_->open_segment(i, options_.max_memory_bytes));
     model::VerdictSink of_member(&all);
-    MemberVerifier verifier(*segment, request, options_, report, of_member, progress);
-    VARVE_ASSIGN(const MemberSummary summary, verifier.run());
+    MemberSummary summary;
+    VARVE_ASSIGN(const bool taken, take_from_receipt(*archive_, i, receipt, report, summary));
+    if (!taken) {
+      VARVE_ASSIGN(const auto segment, archive_->open_segment(i, options_.max_memory_bytes));
+      const Counts before = report.counts;
+      CountingSink counted(of_member);
+      MemberVerifier verifier(*segment, request, options_, report, counted, progress);
+      VARVE_ASSIGN(summary, verifier.run());
+      if (receipt.making() && segment->head.state == SegmentState::sealed && counted.count() == 0) {
+        VARVE_TRY(keep_in_receipt(*segment, archive_->members()[i], before, report, receipt));
+      }
+    }
     if (archive_->is_directory()) {
       report.segments.push_back({archive_->members()[i].name, of_member.verdict()});
       succession.add(archive_->members()[i], summary);
     }
   }
   report.verdict = all.verdict();
+  receipt.finish();
   return report;
 }
 

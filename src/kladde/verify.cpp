@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // `verify`: slots, table tree, statements, data pages, journal, leaks, pages that nothing reaches.
 #include <algorithm>
+#include <array>
 
+#include "base/checksum.hpp"
+#include "base/text_coding.hpp"
 #include "kladde/reach.hpp"
 #include "kladde/view.hpp"
+#include "model/receipt_work.hpp"
 #include "model/verdict_sink.hpp"
 
 namespace varve::kladde {
@@ -130,6 +134,33 @@ void report_tail(const Journal& journal, FindingSink& findings) {
   }
 }
 
+// Both header slots, as they stand: while they do, no page of the world may be written to.
+Result<std::string> slots_digest(const io::File& file) {
+  std::array<std::byte, k_slot_count * k_page_bytes> bytes;
+  VARVE_ASSIGN(const std::size_t got, file.read_at(bytes, 0));
+  return got == bytes.size() ? base::to_hex(base::sha256(bytes)) : std::string();
+}
+
+// What the receipt proves of the data pages, if the same header governs; else nullptr.
+Result<const VerifyReceipt::Part*> proven_pages(const io::File& file,
+                                                const io::FileIdentity& identity,
+                                                model::ReceiptWork& receipt) {
+  const VerifyReceipt::Part* part = receipt.part("");
+  if (part == nullptr) {
+    return part;
+  }
+  VARVE_ASSIGN(const std::string slots, slots_digest(file));
+  if (!part->same_file(identity) || identity.size_bytes < part->size_bytes) {
+    receipt.mismatch("", "it is another file, or shorter than it was");
+    return nullptr;
+  }
+  if (slots.empty() || slots != part->proof) {
+    receipt.mismatch("", "a flush has written a new header");
+    return nullptr;
+  }
+  return part;
+}
+
 }  // namespace
 
 Result<VerifyReport> View::verify_once(const VerifyRequest& request, FindingSink& out) {
@@ -139,8 +170,10 @@ Result<VerifyReport> View::verify_once(const VerifyRequest& request, FindingSink
   model::VerdictSink findings(&out);
   HintSink hinted(findings, [this] { return dialect_hint(); });
   const Policy policy = Policy::report(hinted);
-  LoadRequest load = load_request(!request.quick, request.threads);
   VARVE_ASSIGN(const io::FileIdentity identity, file_->identity());
+  model::ReceiptWork receipt(request, "", options_.options, report, findings);
+  VARVE_ASSIGN(const VerifyReceipt::Part* const proven, proven_pages(*file_, identity, receipt));
+  LoadRequest load = load_request(!request.quick && proven == nullptr, request.threads);
   if (request.progress) {
     load.progress = [&](std::uint64_t done) {
       request.progress(done, std::max(done, identity.size_bytes));
@@ -176,6 +209,19 @@ Result<VerifyReport> View::verify_once(const VerifyRequest& request, FindingSink
   report.lost_records = journal.malformed;
   report.unknown_records = journal.went_on ? 1 : 0;
   report.verdict = findings.verdict();
+  const std::uint64_t data_bytes = world->data_uses.size() * k_page_bytes;
+  if (proven != nullptr) {
+    receipt.taken(data_bytes);
+  }
+  if (receipt.making() && (report.verdict == Verdict::clean || report.verdict == Verdict::torn)) {
+    VerifyReceipt::Part part;
+    part.identify(identity);
+    part.proven_bytes = data_bytes;
+    VARVE_ASSIGN(part.proof, slots_digest(*file_));
+    part.numbers = {{"epoch", world->header.epoch}};
+    receipt.keep_as_is(std::move(part));
+  }
+  receipt.finish();
   return report;
 }
 

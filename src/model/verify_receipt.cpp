@@ -59,50 +59,44 @@ std::unexpected<Error> no_receipt(std::string message) {
   return fail(ErrorCode::invalid_argument, "receipt", std::move(message));
 }
 
-using simdjson::ondemand::object;
-using simdjson::ondemand::value;
+using simdjson::dom::element;
+using simdjson::dom::object;
 
 // Reads the members of a receipt; the first that is not as it should be is remembered.
 class Reader {
  public:
   bool failed() const { return failed_; }
 
-  std::string text(object& in, const char* name) {
+  std::string text(const object& in, const char* name) {
     std::string_view out;
     note(in[name].get_string().get(out));
     return failed_ ? std::string() : std::string(out);
   }
-  std::uint64_t number(object& in, const char* name) {
+  std::uint64_t number(const object& in, const char* name) {
     std::uint64_t out = 0;
     note(in[name].get_uint64().get(out));
     return out;
   }
-  std::int64_t integer(object& in, const char* name) {
+  std::int64_t integer(const object& in, const char* name) {
     std::int64_t out = 0;
     note(in[name].get_int64().get(out));
     return out;
   }
-  bool flag(object& in, const char* name) {
+  bool flag(const object& in, const char* name) {
     bool out = false;
     note(in[name].get_bool().get(out));
     return out;
   }
   // Calls take(key, value) for each member of an object.
   template <class Take>
-  void members(object& in, const char* name, Take take) {
+  void members(const object& in, const char* name, Take take) {
     object inner;
-    note(in[name].get_object().get(inner));
-    if (failed_) {
+    const simdjson::error_code error = in[name].get_object().get(inner);
+    note(error);
+    if (error != simdjson::SUCCESS) {
       return;
     }
-    for (auto field : inner) {
-      std::string_view key;
-      value content;
-      note(field.unescaped_key().get(key));
-      note(field.value().get(content));
-      if (failed_) {
-        return;
-      }
+    for (const auto& [key, content] : inner) {
       take(std::string(key), content);
     }
   }
@@ -112,7 +106,7 @@ class Reader {
   bool failed_ = false;
 };
 
-VerifyReceipt::Part read_part(Reader& reader, object& in) {
+VerifyReceipt::Part read_part(Reader& reader, const object& in) {
   VerifyReceipt::Part part;
   part.file = reader.text(in, "file");
   part.device = reader.number(in, "device");
@@ -122,7 +116,7 @@ VerifyReceipt::Part read_part(Reader& reader, object& in) {
   part.proven_bytes = reader.number(in, "proven_bytes");
   part.closed = reader.flag(in, "closed");
   part.proof = reader.text(in, "proof");
-  reader.members(in, "numbers", [&](std::string name, value& content) {
+  reader.members(in, "numbers", [&](std::string name, const element& content) {
     std::uint64_t number = 0;
     reader.note(content.get_uint64().get(number));
     part.numbers.emplace(std::move(name), number);
@@ -140,12 +134,12 @@ std::optional<Verdict> verdict_of(std::string_view text) {
   return std::nullopt;
 }
 
-VerifyReceipt read_receipt(Reader& reader, object& in) {
+VerifyReceipt read_receipt(Reader& reader, const object& in) {
   VerifyReceipt receipt;
   receipt.format = reader.text(in, "format");
   receipt.version = static_cast<std::uint32_t>(reader.number(in, "version"));
   receipt.store = reader.text(in, "store");
-  reader.members(in, "options", [&](std::string name, value& content) {
+  reader.members(in, "options", [&](std::string name, const element& content) {
     std::string_view text;
     reader.note(content.get_string().get(text));
     receipt.options.emplace(std::move(name), text);
@@ -153,15 +147,15 @@ VerifyReceipt read_receipt(Reader& reader, object& in) {
   const auto verdict = verdict_of(reader.text(in, "verdict"));
   reader.note(verdict ? simdjson::SUCCESS : simdjson::INCORRECT_TYPE);
   receipt.verdict = verdict.value_or(Verdict::unknown);
-  simdjson::ondemand::array parts;
-  reader.note(in["parts"].get_array().get(parts));
-  if (reader.failed()) {
+  simdjson::dom::array parts;
+  if (in["parts"].get_array().get(parts) != simdjson::SUCCESS) {
+    reader.note(simdjson::INCORRECT_TYPE);
     return receipt;
   }
-  for (auto element : parts) {
+  for (const element entry : parts) {
     object part;
-    reader.note(element.get_object().get(part));
-    if (reader.failed()) {
+    if (entry.get_object().get(part) != simdjson::SUCCESS) {
+      reader.note(simdjson::INCORRECT_TYPE);
       break;
     }
     receipt.parts.push_back(read_part(reader, part));
@@ -202,12 +196,11 @@ Json to_json(const VerifyReceipt& receipt) {
 
 Result<VerifyReceipt> parse_verify_receipt(std::string_view text) {
   simdjson::padded_string padded(text);
-  simdjson::ondemand::parser parser;
-  simdjson::ondemand::document document;
+  // The whole text is checked before anything is taken from it.
+  simdjson::dom::parser parser;
   object root;
   std::string_view schema;
-  if (parser.iterate(padded).get(document) != simdjson::SUCCESS ||
-      document.get_object().get(root) != simdjson::SUCCESS ||
+  if (parser.parse(padded).get_object().get(root) != simdjson::SUCCESS ||
       root["schema"].get_string().get(schema) != simdjson::SUCCESS) {
     return no_receipt("this is no receipt of `verify`");
   }

@@ -137,6 +137,19 @@ Json verify_json(const VerifyReport& report, const FindingList& findings, double
     }
     json.set("segments", std::move(segments));
   }
+  const ReceiptUse& use = report.receipt_use;
+  if (use.parts != 0 || !use.reasons.empty()) {
+    Json reasons = Json::array();
+    for (const std::string& reason : use.reasons) {
+      reasons.push(reason);
+    }
+    json.set("receipt", Json::object()
+                            .set("parts", use.parts)
+                            .set("parts_taken", use.parts_taken)
+                            .set("bytes_taken", use.bytes_taken)
+                            .set("bytes_read", report.counts.bytes)
+                            .set("reasons", std::move(reasons)));
+  }
   json.set("findings", findings_json(findings))
       .set("elapsed_s", elapsed_s)
       .set("bytes_per_s", static_cast<double>(report.counts.bytes) / elapsed_s);

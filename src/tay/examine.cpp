@@ -70,6 +70,7 @@ Result<Examination> examine(const Snapshot& snapshot, const ExamineRequest& requ
   LogPassOptions options = reading_options(snapshot, request.budgets, request.threads);
   options.policy = request.policy;
   options.refused = refuse;
+  options.proven = request.proven;
   options.progress = request.progress;
   VARVE_ASSIGN(LogPassResult walked,
                run_log_pass(*snapshot.segments_directory, out.segments, options));

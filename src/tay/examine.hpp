@@ -19,6 +19,8 @@ struct ExamineRequest {
   std::function<void(const Refusal&)> refused;  // each refusal, in order; may be empty
   std::function<void(const Finding&)> warned;   // likewise
   std::function<void(std::uint64_t done)> progress;
+  // See LogPassOptions. Replay needs all records: it is off if this is not empty.
+  std::vector<ProvenRun> proven;
 };
 
 struct Examination {

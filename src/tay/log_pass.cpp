@@ -34,6 +34,9 @@ class LogPass {
         pass_(segments, options, window_) {}
 
   Result<LogPassResult> run() {
+    if (options_.policy == Policy::quick && options_.has_highest && !segments_.empty()) {
+      VARVE_TRY(look_for_footer(segments_.back()));
+    }
     base::run_ordered_pipeline<Piece>(
         options_.threads, windows_.size() * 3, [this] { return produce(); },
         [this](Piece& piece, unsigned worker) { work(piece, worker); },
@@ -45,6 +48,20 @@ class LogPass {
   }
 
  private:
+  Result<void> look_for_footer(const Segment& highest) {
+    if (highest.bytes() < k_header_bytes + k_footer_bytes) {
+      return {};
+    }
+    VARVE_ASSIGN(const auto file, open(highest));
+    std::byte bytes[k_footer_bytes];
+    VARVE_ASSIGN(const std::size_t got, file->read_at(bytes, highest.bytes() - k_footer_bytes));
+    SegmentFooter footer;
+    if (got == sizeof bytes && !decode_footer(bytes, footer)) {
+      pass_.note_sealed_highest();
+    }
+    return {};
+  }
+
   std::optional<Piece> produce() {
     if (next_segment_ == segments_.size()) {
       return std::nullopt;
@@ -52,8 +69,10 @@ class LogPass {
     Segment& segment = segments_[next_segment_];
     Piece piece;
     piece.segment = next_segment_;
-    piece.begin = next_begin_;
     piece.first = next_begin_ == 0;
+    piece.begin = piece.first && pass_.walk_begin(next_segment_) != k_header_bytes
+                      ? pass_.walk_begin(next_segment_)
+                      : next_begin_;
     if (piece.first) {
       auto opened = open(segment);
       if (opened) {
@@ -89,7 +108,7 @@ class LogPass {
     }
     Window& window = windows_[worker];
     window.open(*piece.file, segments_[piece.segment].bytes());
-    std::uint64_t begin = k_header_bytes;
+    std::uint64_t begin = pass_.walk_begin(piece.segment);
     if (!piece.first) {
       const auto found =
           find_record_header(window, piece.begin, piece.limit, options_.payload_budget);

@@ -48,6 +48,14 @@ struct Segment {
   std::uint64_t bytes() const { return identity.size_bytes; }
 };
 
+// What is known of a segment from an earlier pass: the walk begins at `end`.
+struct ProvenRun {
+  std::uint64_t end = 0;  // behind the last proven record; 0: nothing is known
+  std::uint64_t records = 0;
+  std::uint64_t last_sequence = 0;
+  std::uint32_t crc = 0;  // over [0, end)
+};
+
 struct LogTotals {
   std::uint64_t units = 0;    // headers, footers, records
   std::uint64_t records = 0;  // whole or hurt
@@ -75,6 +83,8 @@ struct LogPassOptions {
   std::uint64_t record_budget = k_no_limit;
   std::uint64_t piece_bytes = std::uint64_t{1} << 20;
   std::string file_prefix = "segments/";  // of names in refusals
+  // By segment; empty, or one each. Runs of a segment then lack what was proven before.
+  std::vector<ProvenRun> proven;
   // Called now and then; a returned refusal (a deadline) stops the pass.
   std::function<std::optional<Refusal>()> tick;
   std::function<void(std::uint64_t bytes_done)> progress;

@@ -63,6 +63,7 @@ Result<bool> SegmentPass::judge_quick_footer() {
   const std::uint64_t left = now.bytes() - k_header_bytes;
   at_ = now.bytes() - std::min<std::uint64_t>(left, k_footer_bytes);
   result_.totals.bytes += now.bytes() - at_;
+  window_.open(*file_, now.bytes());
   VARVE_ASSIGN(const ByteSpan view, window_.view(at_, k_footer_bytes));
   const ByteSpan bytes = view.first(std::min(view.size(), k_footer_bytes));
   if (bytes.size() < k_footer_bytes || base::as_text(bytes.first(4)) != k_footer_magic) {

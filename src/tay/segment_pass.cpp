@@ -85,7 +85,9 @@ Result<bool> SegmentPass::begin_segment(std::size_t index, const io::File& file)
     store_id_ = options_.store_id;
   }
   Segment& now = segment();
-  window_.open(file, now.bytes());
+  // A quick look ends its window with the header, so that no more is read.
+  window_.open(file, looks_quickly(index) ? std::min<std::uint64_t>(now.bytes(), k_header_bytes)
+                                          : now.bytes());
   VARVE_ASSIGN(const ByteSpan view, window_.view(0, k_header_bytes));
   const ByteSpan bytes = view.first(std::min(view.size(), k_header_bytes));
   ++result_.totals.units;
@@ -117,7 +119,25 @@ Result<bool> SegmentPass::begin_segment(std::size_t index, const io::File& file)
   if (looks_quickly(index)) {
     return judge_quick_footer();
   }
+  take_proven();
   return true;
+}
+
+void SegmentPass::take_proven() {
+  Segment& now = segment();
+  if (walk_begin(index_) == k_header_bytes) {
+    return;
+  }
+  const ProvenRun& proven = options_.proven[index_];
+  at_ = now.end = proven.end;
+  now.crc = proven.crc;
+  now.records = proven.records;
+  now.last_sequence = proven.last_sequence;
+  next_sequence_ = proven.last_sequence + 1;
+  result_.totals.records += proven.records;
+  result_.totals.intact += proven.records;
+  result_.totals.units += proven.records;
+  result_.totals.bytes -= proven.end - k_header_bytes;
 }
 
 // Section 8: told only after every segment by itself.

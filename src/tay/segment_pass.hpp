@@ -24,11 +24,19 @@ class SegmentPass {
 
   // Whether only header and footer of this segment are looked at.
   bool looks_quickly(std::size_t segment) const {
-    return options_.policy == Policy::quick && !is_highest(segment);
+    return options_.policy == Policy::quick && (!is_highest(segment) || highest_is_sealed_);
   }
+  // The highest segment ends in a footer: a quick pass needs not look for its end.
+  void note_sealed_highest() { highest_is_sealed_ = true; }
   // Walks records in [begin, limit). Safe to call from several threads with different windows.
   WalkedPiece walk(Window& window, std::size_t segment, std::uint64_t begin, std::uint64_t limit,
                    std::optional<std::uint64_t> expected_sequence, std::uint64_t count_limit) const;
+
+  // Where the walk of a segment begins.
+  std::uint64_t walk_begin(std::size_t segment) const {
+    const bool known = segment < options_.proven.size() && options_.proven[segment].end != 0;
+    return known ? options_.proven[segment].end : k_header_bytes;
+  }
 
   // In log order, on one thread. False: the pass ends here.
   Result<bool> begin_segment(std::size_t segment, const io::File& file);
@@ -44,6 +52,8 @@ class SegmentPass {
   }
   bool strict() const { return options_.policy == Policy::strict; }
 
+  // Goes on behind what an earlier pass proved of the current segment.
+  void take_proven();
   Result<bool> merge(WalkedPiece walked);
   Result<bool> judge_stop(const WalkStop& stop);
   Result<bool> end_of_file();
@@ -72,6 +82,7 @@ class SegmentPass {
   LogPassResult result_;
   std::optional<Refusal> pending_;
   bool refused_ = false;
+  bool highest_is_sealed_ = false;
   std::vector<Refusal> topology_;  // told after all segments
   std::optional<Id> store_id_;
 

@@ -8,6 +8,7 @@
 #include "tay/log_scan.hpp"
 #include "tay/rows.hpp"
 #include "tay/state_scan.hpp"
+#include "tay/verify_since.hpp"
 
 namespace varve::tay {
 
@@ -40,6 +41,10 @@ ExamineRequest View::examine_request(unsigned threads) const {
 
 Result<VerifyReport> View::verify(const VerifyRequest& request, FindingSink& findings) {
   const bool memory_limited = budgets_.budgets.payload_bytes < k_max_payload_bytes;
+  VerifyReport report;
+  report.path = snapshot_.path;
+  report.format = format().name();
+  report.version = static_cast<std::uint32_t>(snapshot_.version);
   tell_surroundings(snapshot_, true, findings);
   ExamineRequest examine_with = examine_request(request.threads);
   examine_with.policy = request.quick ? Policy::quick : Policy::report;
@@ -52,13 +57,20 @@ Result<VerifyReport> View::verify(const VerifyRequest& request, FindingSink& fin
   if (request.progress) {
     examine_with.progress = [&](std::uint64_t done) { request.progress(done, total); };
   }
+  model::ReceiptWork receipt(request, store_text(snapshot_), options_.options, report, findings);
+  VARVE_ASSIGN(Since since, take_from_receipt(snapshot_, receipt));
+  const bool all_replayed = since.proven.empty();
+  examine_with.replay = examine_with.replay && all_replayed;
+  const std::vector<ProvenRun> proven = since.proven;
+  examine_with.proven = std::move(since.proven);
   VARVE_ASSIGN(const Examination found, examine(snapshot_, examine_with));
   tell_surroundings(snapshot_, false, findings);
+  const bool replayed =
+      all_replayed || (since.replayed && !has_new_records(found.segments, proven));
+  if (!replayed) {
+    findings.add(not_replayed_finding());
+  }
 
-  VerifyReport report;
-  report.path = snapshot_.path;
-  report.format = format().name();
-  report.version = static_cast<std::uint32_t>(snapshot_.version);
   report.verdict = found.verdict();
   report.counts.files = snapshot_.files();
   report.counts.segments = found.segments.size();
@@ -68,6 +80,10 @@ Result<VerifyReport> View::verify(const VerifyRequest& request, FindingSink& fin
   report.intact_records = request.quick ? found.totals.records : found.totals.intact;
   report.lost_records = found.totals.lost;
   report.unknown_records = found.totals.unknown;
+  if (report.verdict == Verdict::clean || report.verdict == Verdict::torn) {
+    VARVE_TRY(keep_in_receipt(snapshot_, found, replayed, receipt));
+  }
+  receipt.finish();
   return report;
 }
 

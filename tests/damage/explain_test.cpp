@@ -231,13 +231,26 @@ TEST(Explain, AMisnamedSegmentIsShownToo) {
 TEST(Explain, StaleUnitsAndRunsAreMarked) {
   VARVE_REQUIRE_SHARED();
   const ScratchDirectory scratch;
-  // arena: frames behind the end marker.
-  const Explained arena = explain({shared_path("fixtures/arena/c-stale-after-overwrite").string()});
-  const Mark* frame = find_mark(arena, "stale");
-  ASSERT_NE(frame, nullptr);
-  EXPECT_THAT(frame->text, HasSubstr("frame, seq"));
+  // arena: a frame behind the end marker.
+  const std::string store = (scratch / "arena").string();
+  ASSERT_EQ(run_tool({"init", "--format", "arena", "--bare", store}).exit_code, 0);
+  RunOptions input;
+  input.input = "{\"payload\":{\"$bytes\":\"AAAA\"}}\n";
+  ASSERT_EQ(run_tool({"append", store}, input).exit_code, 0);
+  std::fstream file(store + "/seg_0.bin", std::ios::in | std::ios::out | std::ios::binary);
+  std::string frame(19, '\0');
+  file.read(frame.data(), 19);
+  file.seekp(1000);
+  file.write(frame.data(), 19);
+  file.close();
+  const Explained arena = explain({store});
+  const Mark* stale = find_mark(arena, "stale");
+  ASSERT_NE(stale, nullptr);
+  EXPECT_EQ(stale->offset, 1000U);
+  EXPECT_EQ(stale->length, 19U);
+  EXPECT_THAT(stale->text, HasSubstr("frame, seq"));
   // kladde: pages of older worlds.
-  const Explained kladde = explain({shared_path("fixtures/kladde/06-many-epochs.kladde").string()});
+  const Explained kladde = explain({shared_path("fixtures/kladde/07-reuse.kladde").string()});
   const Mark* page = find_mark(kladde, "stale", 4096);
   ASSERT_NE(page, nullptr);
   EXPECT_THAT(page->text, HasSubstr("page of epoch"));
@@ -295,7 +308,7 @@ TEST(Explain, ARefusedStoreIsShownFileByFile) {
       for (const auto& [file, bytes] : explained.bytes) {
         EXPECT_EQ(bytes, fs::file_size(file.empty() ? entry.path() : entry.path() / file)) << file;
       }
-      EXPECT_FALSE(explained.bytes.empty());
+      EXPECT_TRUE(!explained.bytes.empty() || fs::is_empty(entry.path()));
     }
   }
 }

@@ -199,6 +199,26 @@ std::string disagreement_of(const Finding& finding) {
                                   : fmt::format("expected {}", to_text(finding.expected));
 }
 
+namespace {
+
+std::string receipt_text(const VerifyReport& report) {
+  const ReceiptUse& use = report.receipt_use;
+  if (use.parts == 0 && use.reasons.empty()) {
+    return {};
+  }
+  std::string out = fmt::format(
+      "receipt: {} of {} taken from it and not read again ({}); {} checked now\n"
+      "what has rotted on the medium in the bytes not read is not seen\n",
+      counted(use.bytes_taken, "byte"), counted(use.parts, "part"),
+      counted(use.parts_taken, "part"), counted(report.counts.bytes, "byte"));
+  for (const std::string& reason : use.reasons) {
+    out += "receipt: " + printable(reason) + '\n';
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string verify_text(const Session& session, const Format& format, const VerifyReport& report,
                         const FindingList& findings, double elapsed_s) {
   std::string out = verdict_line(session, report, findings);
@@ -207,6 +227,7 @@ std::string verify_text(const Session& session, const Format& format, const Veri
   }
   out += segments_text(session, report);
   out += counts_text(report, elapsed_s);
+  out += receipt_text(report);
   if (const std::string next = next_steps(session, format, report, findings); !next.empty()) {
     out += '\n' + next;
   }

@@ -111,10 +111,10 @@ Result<bool> RowWriter::fields(std::span<const FieldSpec> specs, std::uint64_t o
     if (expected != expected_.end()) {
       check = expected->holds ? Check::holds : Check::fails;
     }
-    VARVE_ASSIGN(go_on, bytes(offset + spec.offset, spec.length, depth, spec.name,
-                              model::field_text(spec.type, value, std::endian::little),
-                              spec.meaning, check,
-                              spec.type == FieldType::zeros ? Class::padding : Class::unset));
+    VARVE_ASSIGN(
+        go_on, bytes(offset + spec.offset, spec.length, depth, spec.name,
+                     model::field_text(spec.type, value, std::endian::little), spec.meaning, check,
+                     spec.type == FieldType::zeros ? Class::padding : Class::unset));
     if (!go_on) {
       break;
     }

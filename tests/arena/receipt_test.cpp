@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Receipts of `verify` over several segments: earlier ones may not change at all, the last one is
 // continued, another generation is another store.
+#include <algorithm>
+
 #include "varve/verify_receipt.hpp"
 #include "writer_support.hpp"
 
@@ -80,7 +82,9 @@ TEST_F(ArenaReceipt, AnEarlierSegmentMayNotChange) {
   ASSERT_TRUE((*file)->write_at({&byte, 1}, 100));
   const Checked again = verify(files_, full.report.receipt.get());
   EXPECT_EQ(again.report.verdict, Verdict::damaged);
-  EXPECT_EQ(again.findings.findings()[0].code, "receipt-mismatch");
+  EXPECT_TRUE(std::ranges::any_of(again.findings.findings(), [](const Finding& finding) {
+    return finding.code == "receipt-mismatch";
+  }));
   EXPECT_EQ(again.report.receipt_use.parts_taken, full.report.receipt->parts.size() - 1);
 }
 

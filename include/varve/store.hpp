@@ -245,6 +245,14 @@ struct FilterSpec {
 
 enum class Confidence : std::uint8_t { none, by_name, by_content };
 
+// A record that a test of a machine can write and find again (`varve torture`).
+struct ProbeRecord {
+  std::string line;                     // as append takes it
+  Face face;                            // where it is found: its row stands at place `number` there
+  std::string shows;                    // what that row holds, and no other record's does
+  std::string_view upkeep = "recover";  // space-separated verbs that leave the row where it is
+};
+
 // One on-disk format: its entry in the registration table. Stateless.
 class Format {
  public:
@@ -283,6 +291,11 @@ class Format {
   virtual std::optional<int> verify_exit_code(
       const VerifyReport& report, std::span<const Finding> findings,
       const std::map<std::string, std::string>& options) const;
+
+  // The record of that number, counted from 0, around `text` (letters, digits and dashes that begin
+  // with the number, padded with zeros). nullopt: the format cannot be tortured.
+  virtual std::optional<ProbeRecord> probe_record(std::uint64_t number,
+                                                  std::string_view text) const;
 
   // The writing verbs; a format that lacks one leaves the default, which is
   // ErrorCode::unsupported with the reason "not_offered".

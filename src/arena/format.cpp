@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The format's entry in the registration table.
 #include <span>
+#include <string>
 
 #include "arena/codec.hpp"
 #include "arena/explain_member.hpp"
@@ -90,6 +91,8 @@ Confidence detect_arena(io::Directory& arena) {
   return found;
 }
 
+constexpr std::uint64_t k_probe_dimensions = 4096;
+
 class ArenaFormat final : public Format {
  public:
   std::string_view name() const override { return "arena"; }
@@ -130,6 +133,15 @@ class ArenaFormat final : public Format {
                                      const ExplainRequest& request, const OpenOptions& options,
                                      ExplainSink& sink, FindingSink& findings) const override {
     return arena::explain_member(files, path, request, options, sink, findings);
+  }
+
+  std::optional<ProbeRecord> probe_record(std::uint64_t number,
+                                          std::string_view text) const override {
+    const std::string quoted = "\"" + std::string(text) + "\"";
+    return ProbeRecord{R"({"payload":{"mutations":[{"Atom":{"id":)" + quoted +
+                           R"(,"vector":{"dim":4096,"indices":[)" +
+                           std::to_string(number % k_probe_dimensions) + "]}}}]}}",
+                       Face::state, quoted, "recover compact"};
   }
 
   Result<WriteReport> init(io::FileSystem& files, const std::string& path,

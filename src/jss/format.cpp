@@ -119,6 +119,15 @@ class JssFormat final : public Format {
     return std::make_unique<View>(std::move(archive), options);
   }
 
+  std::optional<ProbeRecord> probe_record(std::uint64_t number,
+                                          std::string_view text) const override {
+    const std::string shows = R"("record":{"text":")" + std::string(text) + "\"}";
+    return ProbeRecord{R"({"kind":"create","did":"did:plc:aaaaaaaaaaaaaaaaaaaaaaaa",)"
+                       R"("collection":"org.example.probe","rkey":")" +
+                           std::to_string(number) + "\"," + shows + "}",
+                       Face::log, shows};
+  }
+
   Result<WriteReport> init(io::FileSystem& files, const std::string& path,
                            const WriteRequest& request) const override {
     return init_store(files, path, request);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The format's entry in the registration table: detection, options, filters, opening.
 #include <array>
+#include <string>
 
+#include "base/text_coding.hpp"
 #include "kladde/salvage.hpp"
 #include "kladde/view.hpp"
 #include "kladde/writing.hpp"
@@ -73,6 +75,16 @@ class KladdeFormat final : public Format {
   Result<std::unique_ptr<StoreView>> open(io::FileSystem& files, const std::string& path,
                                           const OpenOptions& options) const override {
     return View::open(files, path, options);
+  }
+
+  std::optional<ProbeRecord> probe_record(std::uint64_t number,
+                                          std::string_view text) const override {
+    const std::string bytes = R"({"$bytes":")" + base::to_base64(base::as_bytes(text)) + "\"}";
+    const std::string id = std::to_string(number + 1);
+    return ProbeRecord{
+        R"({"op":"write","id":)" + id + R"(,"offset":0,"bytes":)" + bytes + "}", Face::state,
+        "\"id\":" + id + ",\"size\":" + std::to_string(text.size()) + ",\"bytes\":" + bytes,
+        "recover compact"};
   }
 
   Result<WriteReport> init(io::FileSystem& files, const std::string& path,

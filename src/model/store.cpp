@@ -63,6 +63,10 @@ std::optional<int> Format::verify_exit_code(const VerifyReport&, std::span<const
   return std::nullopt;
 }
 
+std::optional<ProbeRecord> Format::probe_record(std::uint64_t, std::string_view) const {
+  return std::nullopt;
+}
+
 Result<WriteReport> Format::init(io::FileSystem&, const std::string&, const WriteRequest&) const {
   return not_offered("`init`");
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The format's entry for the registration table.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 
@@ -79,6 +81,19 @@ class TayFormat final : public Format {
                                      const ExplainRequest& request, const OpenOptions& options,
                                      ExplainSink& sink, FindingSink& findings) const override {
     return tay::explain_member(files, path, request, options.threads, sink, findings);
+  }
+
+  std::optional<ProbeRecord> probe_record(std::uint64_t number,
+                                          std::string_view text) const override {
+    const std::string shows = R"({"text":")" + std::string(text) + "\"}";
+    return ProbeRecord{
+        R"({"type":"inserted","schema":1,"event":{"at":1000,"definition":{"args":)" + shows +
+            R"(,"definition_version":1,"max_attempts":1,"queue_key":"probe","retry_policy":)"
+            R"({"base_ms":1000,"cap_ms":60000,"jitter_divisor":4,"version":1},"scheduled_at":null,)"
+            R"("timeout_ms":30000,"worker_key":"probe"},"eligible_at":1000,"expected_revision":0,)"
+            R"("job_id":")" +
+            fmt::format("{:032x}", number + 1) + "\"}}",
+        Face::log, shows, "recover seal"};
   }
 
   Result<WriteReport> init(io::FileSystem& files, const std::string& path,

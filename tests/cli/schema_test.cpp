@@ -68,6 +68,10 @@ TEST_F(Schemas, Pictures) {
   }
 }
 
+TEST_F(Schemas, Torture) {
+  expect_fit("torture", run_tool({"torture", "--json", "--rounds", "1", at("scratch")}).out);
+}
+
 TEST_F(Schemas, Failures) {
   for (const char* verb : {"info", "verify", "cat", "state", "explain", "stats", "seal"}) {
     expect_fit("error", run_fake({verb, "--json", at("missing")}).out);

@@ -104,7 +104,6 @@ void BloomBuilder::insert(const BloomKey& key) {
 
 void BloomBuilder::marshal(base::Bytes& out) const {
   const std::size_t from = out.size();
-  out.reserve(from + parameters_.blob_bytes());
   base::ByteWriter writer(out);
   writer.u8(k_bloom_version);
   writer.u32le(parameters_.hash_count);

@@ -114,7 +114,6 @@ std::optional<Fault> encode_record(std::uint8_t type, std::uint8_t schema, std::
     return fault;
   }
   const std::size_t begin = out.size();
-  out.reserve(begin + k_record_frame_bytes + payload.size());
   base::ByteWriter writer(out);
   writer.text(k_record_magic);
   writer.u8(k_version);

@@ -124,6 +124,19 @@ TEST(Record, EncodingRefusesWhatDecodingWould) {
   EXPECT_TRUE(out.empty());
 }
 
+// Many records in one buffer are not copied again for each that follows.
+TEST(Record, ABufferOfManyRecordsIsSeldomMoved) {
+  const Bytes payload(1000, std::byte{7});
+  Bytes out;
+  int moves = 0;
+  for (std::uint64_t sequence = 1; sequence <= 10'000; ++sequence) {
+    const std::byte* before = out.data();
+    ASSERT_FALSE(encode_record(1, 1, sequence, payload, out));
+    moves += out.data() != before ? 1 : 0;
+  }
+  EXPECT_LT(moves, 100);
+}
+
 TEST(Record, TheRestIsUntouched) {
   Bytes bytes = unhex(k_vectors[1].hex);
   const std::size_t size = bytes.size();

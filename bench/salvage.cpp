@@ -67,6 +67,11 @@ void make_store(const Format& format, const std::string& path, std::uint64_t pay
   }
   must(format.init(io::posix_file_system(), path, request).has_value(), "init");
   request.options.clear();
+  if (format.name() == "tay") {
+    for (const char* cap : {"retained-jobs", "retained-bytes", "retained-nodes"}) {
+      request.options[cap] = "1000000000000";
+    }
+  }
   auto appender = format.open_appender(io::posix_file_system(), path, request);
   must(appender.has_value(), "open for appending");
   for (std::uint64_t number = 1; number * k_text_bytes <= payload_bytes; ++number) {

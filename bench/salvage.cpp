@@ -18,44 +18,16 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t k_text_bytes = 4000;
 
-// Letters that compress to three quarters, as base64 of noise does; other ones for each number.
+// The number, then letters that compress to three quarters; other ones for each number.
 std::string letters(std::uint64_t number) {
   static constexpr std::string_view k_alphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-";
   std::mt19937_64 random(number);
-  std::string out;
+  std::string out = std::to_string(1'000'000'000 + number);
   while (out.size() < k_text_bytes) {
-    std::uint64_t word = random();
-    for (int i = 0; i < 10; ++i, word >>= 6) {
-      out += k_alphabet[word % 64];
-    }
+    out += k_alphabet[random() % k_alphabet.size()];
   }
-  out.resize(k_text_bytes);
   return out;
-}
-
-std::string line(std::string_view format, std::uint64_t number) {
-  const std::string text = letters(number);
-  const std::string id = std::to_string(number);
-  if (format == "arena") {
-    return R"({"payload":{"$bytes":")" + text + "\"}}";
-  }
-  if (format == "kladde") {
-    return R"({"op":"write","id":)" + id + R"(,"offset":0,"bytes":{"$bytes":")" + text + "\"}}";
-  }
-  if (format == "jss") {
-    return R"({"witnessed_at":)" + id +
-           R"(,"indexed_at":0,"kind":"create","did":"did:plc:a","collection":"a.b.c","rkey":"k)" +
-           id + R"(","rev":"r","record":{"text":")" + text + "\"}}";
-  }
-  std::string job(32, '0');
-  job.replace(32 - id.size(), id.size(), id);
-  return R"({"type":"inserted","event":{"at":1000,"definition":{"args":{"x":")" + text +
-         R"("},"definition_version":1,"max_attempts":10,"queue_key":"default","retry_policy":)"
-         R"({"base_ms":1000,"cap_ms":60000,"jitter_divisor":4,"version":1},"scheduled_at":null,)"
-         R"("timeout_ms":30000,"worker_key":"mail"},"eligible_at":1000,"expected_revision":0,)"
-         R"("job_id":")" +
-         job + "\"}}";
 }
 
 void make_store(const Format& format, const std::string& path, std::uint64_t payload_bytes) {
@@ -74,9 +46,10 @@ void make_store(const Format& format, const std::string& path, std::uint64_t pay
   }
   auto appender = format.open_appender(io::posix_file_system(), path, request);
   must(appender.has_value(), "open for appending");
-  for (std::uint64_t number = 1; number * k_text_bytes <= payload_bytes; ++number) {
-    must((*appender)->append_line(line(format.name(), number)).has_value(), "append");
-    if (number % 4096 == 0) {
+  for (std::uint64_t number = 0; number * k_text_bytes < payload_bytes; ++number) {
+    const auto record = format.probe_record(number, letters(number));
+    must(record && (*appender)->append_line(record->line).has_value(), "append");
+    if (number % 4096 == 4095) {
       must((*appender)->sync().has_value(), "sync");
     }
   }

@@ -45,7 +45,7 @@ Result<bool> RowWriter::container(std::uint64_t offset, std::uint64_t length, un
 
 Result<bool> RowWriter::bytes(std::uint64_t offset, std::uint64_t length, unsigned depth,
                               std::string field, std::string value, std::string meaning,
-                              Check check, Class sort) {
+                              Check check, Class sort, std::vector<ByteMark> marks) {
   if (length == 0) {
     return !stopped_;
   }
@@ -58,6 +58,7 @@ Result<bool> RowWriter::bytes(std::uint64_t offset, std::uint64_t length, unsign
   row.meaning = std::move(meaning);
   row.check = check;
   row.sort = sort;
+  row.marks = std::move(marks);
   return send(std::move(row));
 }
 
@@ -66,28 +67,22 @@ Result<bool> RowWriter::stretch(std::uint64_t offset, std::uint64_t length, unsi
   if (length == 0) {
     return !stopped_;
   }
-  ExplainRow row;
-  row.offset = offset;
-  row.length = length;
-  row.depth = depth;
-  row.field = std::move(field);
-  row.meaning = std::move(meaning);
-  row.check = check;
-  row.sort = Class::gap;
+  std::vector<ByteMark> marks;
   FrameProver prover(file_, k_max_body_bytes);
   std::uint64_t from = offset == 0 ? 0 : offset - 1;
-  while (row.marks.size() < k_most_stale_frames && offset + length - from > 1) {
+  while (marks.size() < k_most_stale_frames && offset + length - from > 1) {
     VARVE_ASSIGN(const auto frame,
                  hunt_frame(file_, from, offset + length, WalkPolicy::report, prover));
     if (!frame) {
       break;
     }
     const std::uint64_t rows = prover.block().columns.rows;
-    row.marks.push_back({ByteMark::Kind::stale, frame->offset, frame->end() - frame->offset,
-                         "block of " + std::to_string(rows) + (rows == 1 ? " row" : " rows")});
+    marks.push_back({ByteMark::Kind::stale, frame->offset, frame->end() - frame->offset,
+                     "block of " + std::to_string(rows) + (rows == 1 ? " row" : " rows")});
     from = frame->end() - 1;
   }
-  return send(std::move(row));
+  return bytes(offset, length, depth, std::move(field), "", std::move(meaning), check, Class::gap,
+               std::move(marks));
 }
 
 Result<bool> RowWriter::fields(std::span<const FieldSpec> specs, std::uint64_t offset,

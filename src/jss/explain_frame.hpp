@@ -26,7 +26,7 @@ class RowWriter {
                          Check check = Check::none);
   Result<bool> bytes(std::uint64_t offset, std::uint64_t length, unsigned depth, std::string field,
                      std::string value, std::string meaning, Check check = Check::none,
-                     Class sort = Class::unset);
+                     Class sort = Class::unset, std::vector<ByteMark> marks = {});
   // Bytes of no unit, with the whole frames that stand in them: what an older state left there.
   Result<bool> stretch(std::uint64_t offset, std::uint64_t length, unsigned depth,
                        std::string field, std::string meaning, Check check = Check::none);

@@ -244,22 +244,6 @@ class MemberVerifier {
   SegmentWalk walk_;
 };
 
-// Counts what goes through: only a member without any finding may be left out another time, or
-// its warnings would not be told again.
-class CountingSink final : public FindingSink {
- public:
-  explicit CountingSink(FindingSink& next) : next_(next) {}
-  void add(Finding finding) override {
-    ++count_;
-    next_.add(std::move(finding));
-  }
-  std::uint64_t count() const { return count_; }
-
- private:
-  FindingSink& next_;
-  std::uint64_t count_ = 0;
-};
-
 // A sealed member that still is what the receipt proves: nothing but its header and its edges is
 // read. False if it is to be checked.
 Result<bool> take_from_receipt(Archive& archive, std::size_t index, model::ReceiptWork& receipt,
@@ -371,10 +355,11 @@ Result<VerifyReport> View::verify(const VerifyRequest& request, FindingSink& fin
     if (!taken) {
       VARVE_ASSIGN(const auto segment, archive_->open_segment(i, options_.max_memory_bytes));
       const Counts before = report.counts;
-      CountingSink counted(of_member);
-      MemberVerifier verifier(*segment, request, options_, report, counted, progress);
+      MemberVerifier verifier(*segment, request, options_, report, of_member, progress);
       VARVE_ASSIGN(summary, verifier.run());
-      if (receipt.making() && segment->head.state == SegmentState::sealed && counted.count() == 0) {
+      // Only without any finding, or its warnings would not be told again another time.
+      if (receipt.making() && segment->head.state == SegmentState::sealed &&
+          of_member.count() == 0) {
         VARVE_TRY(keep_in_receipt(*segment, archive_->members()[i], before, report, receipt));
       }
     }

@@ -16,6 +16,7 @@ class VerdictSink final : public FindingSink {
   VerdictSink(const VerdictSink&) = delete;
   VerdictSink& operator=(const VerdictSink&) = delete;
   void add(Finding finding) override {
+    ++count_;
     if (finding.severity == Severity::error) {
       worsen(finding.verdict);
     }
@@ -24,10 +25,12 @@ class VerdictSink final : public FindingSink {
   // Where it is not a finding that says so.
   void worsen(Verdict verdict) { verdict_ = worse(verdict_, verdict); }
   Verdict verdict() const { return verdict_; }
+  std::uint64_t count() const { return count_; }  // findings of any severity
 
  private:
   FindingSink& next_;
   Verdict verdict_ = Verdict::clean;
+  std::uint64_t count_ = 0;
 };
 
 }  // namespace varve::model

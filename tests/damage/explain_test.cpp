@@ -4,9 +4,9 @@
 #include <simdjson.h>
 
 #include <map>
-#include <random>
 #include <set>
 
+#include "tests/byte_patterns.hpp"
 #include "tests/damage/sample_stores.hpp"
 
 namespace varve::test {
@@ -76,24 +76,6 @@ const Mark* find_mark(const Explained& explained, std::string_view kind, std::ui
     }
   }
   return nullptr;
-}
-
-std::string noise(std::size_t length, unsigned seed) {
-  std::mt19937 random(seed);
-  std::string out(length, '\0');
-  for (char& c : out) {
-    c = static_cast<char>(random());
-  }
-  return out;
-}
-
-std::string repeated_bytes(std::string_view pattern, std::size_t length) {
-  std::string out;
-  while (out.size() < length) {
-    out += pattern;
-  }
-  out.resize(length);
-  return out;
 }
 
 std::vector<fs::path> files_below(const fs::path& path) {

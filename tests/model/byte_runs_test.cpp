@@ -4,15 +4,16 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "base/text_coding.hpp"
 #include "model/explain_class.hpp"
+#include "tests/byte_patterns.hpp"
 #include "tests/support.hpp"
 
 namespace varve::model {
 namespace {
 
+using test::noise;
+using test::repeated_bytes;
 using Kind = ByteMark::Kind;
 
 std::vector<ByteMark> runs(std::string_view bytes, std::size_t piece, std::uint64_t offset = 0) {
@@ -21,24 +22,6 @@ std::vector<ByteMark> runs(std::string_view bytes, std::size_t piece, std::uint6
     finder.take(base::as_bytes(bytes.substr(at, piece)));
   }
   return finder.finish();
-}
-
-std::string noise(std::size_t length, unsigned seed) {
-  std::mt19937 random(seed);
-  std::string out(length, '\0');
-  for (char& c : out) {
-    c = static_cast<char>(random());
-  }
-  return out;
-}
-
-std::string repeated(std::string_view pattern, std::size_t length) {
-  std::string out;
-  while (out.size() < length) {
-    out += pattern;
-  }
-  out.resize(length);
-  return out;
 }
 
 void expect_mark(const ByteMark& mark, Kind kind, std::uint64_t offset, std::uint64_t length,
@@ -51,7 +34,8 @@ void expect_mark(const ByteMark& mark, Kind kind, std::uint64_t offset, std::uin
 
 TEST(ByteRuns, FindsZerosAndPatternsInAnyPieces) {
   const std::string bytes = "noise-a" + std::string(100, '\0') + "noise-b" +
-                            repeated("\xDE\xAD\xBE\xEF", 64) + "!noise-c" + std::string(33, '\xFF');
+                            repeated_bytes("\xDE\xAD\xBE\xEF", 64) + "!noise-c" +
+                            std::string(33, '\xFF');
   for (const std::size_t piece : {std::size_t{1}, std::size_t{3}, std::size_t{64}, bytes.size()}) {
     const auto found = runs(bytes, piece, 1000);
     ASSERT_EQ(found.size(), 3U) << piece;
@@ -64,7 +48,7 @@ TEST(ByteRuns, FindsZerosAndPatternsInAnyPieces) {
 TEST(ByteRuns, EveryPeriodIsFoundWhereItBegins) {
   for (std::size_t period = 2; period <= k_most_pattern_bytes; ++period) {
     const std::string pattern = noise(period, static_cast<unsigned>(period));
-    const std::string bytes = noise(37, 99) + repeated(pattern, 200) + noise(41, 98);
+    const std::string bytes = noise(37, 99) + repeated_bytes(pattern, 200) + noise(41, 98);
     const auto found = runs(bytes, 11);
     ASSERT_EQ(found.size(), 1U) << period;
     // A byte of the noise may go on with the pattern by chance; with these seeds none does.
@@ -81,8 +65,8 @@ TEST(ByteRuns, NoiseAndShortRunsAreNothing) {
 }
 
 TEST(ByteRuns, NeighboursDoNotOverlap) {
-  const std::string bytes =
-      std::string(50, '\0') + std::string(50, '\1') + repeated("ab", 60) + std::string(40, '\0');
+  const std::string bytes = std::string(50, '\0') + std::string(50, '\1') +
+                            repeated_bytes("ab", 60) + std::string(40, '\0');
   const auto found = runs(bytes, 7);
   ASSERT_EQ(found.size(), 4U);
   std::uint64_t at = 0;

@@ -13,6 +13,8 @@ if(VARVE_BUILD_SHARED)
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/varve"
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT Development)
+install(FILES "${PROJECT_SOURCE_DIR}/include/varve.h"
+        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT Development)
 install(EXPORT varve_targets NAMESPACE varve:: FILE varve-targets.cmake
         DESTINATION "${varve_config_dir}" COMPONENT Development)
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/varve-config.cmake.in"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
- * The C interface of Varve: reading, checking, salvaging and appending to stores of every format.
+ * The C interface of Varve: reading, checking, salvaging, writing and keeping up stores of every
+ * format.
  *
  * Handles (varve_store, varve_writer) are opaque. The call that gives one says which call ends it;
  * ending NULL does nothing. A handle serves one thread at a time; different handles may be used by
  * different threads at once. Text is UTF-8 or raw bytes of paths, ended by a zero byte.
+ * A path may also name a directory that a backup wrote: it stands for the store in it.
  *
  * Option structs begin with their size. Zero the struct, set `size` to its sizeof, then the members
  * you need: zero means the default everywhere. A NULL pointer to options means all defaults. A
@@ -12,7 +14,12 @@
  * Every call that can fail returns a varve_code, and where it is not VARVE_OK gives a varve_error
  * through its last argument, unless that is NULL. The caller frees it with varve_error_free().
  * Where a call fails its other results are set to NULL or left alone. No C++ exception leaves.
- * Callbacks must return normally: they may neither throw nor jump out. */
+ * Callbacks must return normally: they may neither throw nor jump out.
+ *
+ * Lifecycle: every name here is there since 0.1, the first version. Until 1.0 a minor version may
+ * change or drop names, and says so in CHANGELOG.md; the shared library's SONAME carries the minor
+ * version. Values of enumerations are never reused, and option structs only grow at their end;
+ * other structs do not change within a minor version. */
 #ifndef VARVE_H
 #define VARVE_H
 
@@ -56,6 +63,15 @@ typedef enum varve_severity {
 /* The two faces of a store: all records in order, or what they add up to. */
 typedef enum varve_face { VARVE_FACE_LOG = 0, VARVE_FACE_STATE = 1 } varve_face;
 
+/* How what a user stored stands in a row. */
+typedef enum varve_payload {
+  VARVE_PAYLOAD_JSON = 0, /* as its own JSON where it has any, else as base64 */
+  VARVE_PAYLOAD_BASE64 = 1,
+  VARVE_PAYLOAD_HEX = 2,
+  VARVE_PAYLOAD_SHA256 = 3, /* only its hash */
+  VARVE_PAYLOAD_NONE = 4
+} varve_payload;
+
 /* A failure. Its strings live as long as it does and are never NULL. */
 typedef struct varve_error {
   varve_code code;
@@ -90,7 +106,7 @@ typedef struct varve_finding {
  * Called on the thread that called varve_scan(). */
 typedef int (*varve_record_fn)(void* user, const char* json, size_t length);
 
-/* Takes one finding, in log order, on the calling thread. */
+/* Takes one finding, in log order, on the calling thread (but see varve_export_arrow()). */
 typedef void (*varve_finding_fn)(void* user, const varve_finding* finding);
 
 /* A named value: an option or a filter of a format, as the program's --NAME VALUE. A flag's value
@@ -116,13 +132,25 @@ typedef struct varve_scan_options {
   uint64_t limit;                /* rows at most; 0: all */
   int reverse;                   /* newest first */
   int strict;                    /* stop at the first fault */
+  int partial;                   /* state: fold what can be read of a log that is refused */
   uint64_t seq_from;             /* inclusive; 0: from the start */
   uint64_t seq_to;               /* inclusive; 0: to the end */
+  int64_t since_us;              /* inclusive, microseconds since 1970; 0: from the start */
+  int64_t until_us;              /* exclusive; 0: to the end */
   const varve_setting* settings; /* the format's own options */
   size_t setting_count;
   const varve_setting* filters; /* same names: alternatives; different names: all must hold */
   size_t filter_count;
+  varve_payload payload; /* rows as JSON only */
+  /* Arrow only: the columns wanted, all but the computed ones if there are none. */
+  const char* const* columns;
+  size_t column_count;
 } varve_scan_options;
+
+typedef struct varve_get_options {
+  size_t size;
+  varve_payload payload;
+} varve_get_options;
 
 typedef struct varve_verify_options {
   size_t size;
@@ -142,7 +170,9 @@ typedef struct varve_salvage_options {
 
 typedef struct varve_write_options {
   size_t size;
-  unsigned threads;
+  const char* format; /* NULL: found out by looking; varve_create() is told otherwise */
+  int dry_run;        /* change nothing, say what would be done; not for a writer */
+  unsigned threads;   /* 0: all cores */
   const varve_setting* settings;
   size_t setting_count;
 } varve_write_options;
@@ -187,11 +217,31 @@ const char* varve_format(const varve_store* store);
 /* What the store is: a document of schema varve.info/1, to free with varve_text_free(). */
 varve_code varve_info(varve_store* store, char** json, varve_error** error);
 
+/* Looks one thing up by its key, which `varve help get` describes: "4711", "at://...", "@8192". It
+ * may be empty where an option of varve_open() says what to get. `json` gets the thing as the
+ * program prints it, to free with varve_text_free(). Where it has bytes of its own (an allocation,
+ * a payload), *bytes gets them, to free with varve_text_free() as well, and *length their number;
+ * else NULL and 0. `bytes` and `length` may both be NULL. */
+varve_code varve_get(varve_store* store, const char* key, const varve_get_options* options,
+                     varve_finding_fn finding, void* user, char** json, char** bytes,
+                     size_t* length, varve_error** error);
+
 /* Gives every row that the options ask for to `record`, and damage on the way to `finding` (NULL:
  * only counted in the verdict). `summary` may be NULL. */
 varve_code varve_scan(varve_store* store, const varve_scan_options* options, varve_record_fn record,
                       varve_finding_fn finding, void* user, varve_scan_summary* summary,
                       varve_error** error);
+
+/* Makes `stream` an Arrow C stream with the rows that the options ask for, as struct arrays whose
+ * columns docs/arrow.md describes. The stream looks at the store anew and stands by itself: it may
+ * outlive the handle, and ends with its own release(), on any thread. The scan runs on a thread of
+ * the stream; `finding`, unless NULL, is called there until the stream has given its end or is
+ * released, so `user` must live that long. On failure `stream` is left alone. The struct is that of
+ * the Arrow C stream interface, which this header does not define. */
+struct ArrowArrayStream;
+varve_code varve_export_arrow(varve_store* store, const varve_scan_options* options,
+                              varve_finding_fn finding, void* user, struct ArrowArrayStream* stream,
+                              varve_error** error);
 
 /* What varve_scan() with these options would read and why, as JSON, to free with
  * varve_text_free(). VARVE_UNSUPPORTED where the format has nothing to plan. */
@@ -209,9 +259,31 @@ varve_code varve_verify(varve_store* store, const varve_verify_options* options,
 varve_code varve_salvage(const char* path, const varve_salvage_options* options,
                          varve_finding_fn finding, void* user, char** json, varve_error** error);
 
-/* Makes an empty store of the named format at `path`. */
+/* Makes an empty store of the named format at `path`, where nothing may be. No handle is left. */
 varve_code varve_create(const char* format, const char* path, const varve_write_options* options,
                         varve_error** error);
+
+/* The upkeep of a store. Each takes the store's lock, writes, and lets go; `json`, unless NULL,
+ * gets a report of schema varve.write/1, to free with varve_text_free(). VARVE_UNSUPPORTED where
+ * the format has no such thing. No handle is left behind.
+ *
+ * Seal: closes the growing segment for good, with footer and checksums. */
+varve_code varve_seal(const char* path, const varve_write_options* options, char** json,
+                      varve_error** error);
+
+/* Recover: what the format's own engine does when it opens a store after a crash. Refuses what is
+ * damaged; that is for varve_salvage(). */
+varve_code varve_recover(const char* path, const varve_write_options* options, char** json,
+                         varve_error** error);
+
+/* Compact: leaves out what the state no longer needs. */
+varve_code varve_compact(const char* path, const varve_write_options* options, char** json,
+                         varve_error** error);
+
+/* Backup: copies the store, which may be in use, into the new directory `target`, with a catalogue
+ * of hashes. The store is neither locked nor written to. */
+varve_code varve_backup(const char* path, const char* target, const varve_write_options* options,
+                        char** json, varve_error** error);
 
 /* Opens the store at `path` for appending: takes its lock and recovers it, which may write. On
  * success *writer is a handle to end with varve_writer_close() or varve_writer_abandon(). */

@@ -82,25 +82,26 @@ varve_code give_internal(const char* what, varve_error** out) noexcept {
   }
 }
 
-Result<void> give_text(const std::string& text, char** out) {
+char* copy_text(std::string_view text) {
   char* copy = static_cast<char*>(std::malloc(text.size() + 1));
   if (copy == nullptr) {
     throw std::bad_alloc();
   }
-  std::memcpy(copy, text.c_str(), text.size() + 1);
-  *out = copy;
-  return {};
+  std::memcpy(copy, text.data(), text.size());
+  copy[text.size()] = '\0';
+  return copy;
 }
 
-Result<const Format*> choose_format(const char* name, const std::string& path) {
-  if (name == nullptr) {
-    return detect_format(io::posix_file_system(), path);
-  }
-  const Format* format = find_format(name);
-  if (format == nullptr) {
-    return fail(ErrorCode::invalid_argument, "format", "no format is named " + std::string(name));
-  }
-  return format;
+Result<store::Located> locate(const char* format, const char* path) {
+  return store::locate(formats(), io::posix_file_system(), path, format != nullptr ? format : "");
+}
+
+Result<WriteRequest> write_request(const Format& format, const varve_write_options& options) {
+  WriteRequest request;
+  request.threads = options.threads;
+  request.dry_run = options.dry_run != 0;
+  VARVE_ASSIGN(request.options, read_settings(format, options.settings, options.setting_count));
+  return request;
 }
 
 Result<std::map<std::string, std::string>> read_settings(const Format& format,

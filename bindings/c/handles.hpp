@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "store/open.hpp"
 #include "varve.h"
 #include "varve/result.hpp"
 #include "varve/store.hpp"
@@ -70,16 +71,19 @@ inline Result<void> require(bool holds, const char* what) {
   return {};
 }
 
-// A copy on the heap, which varve_text_free() frees.
-Result<void> give_text(const std::string& text, char** out);
+// A copy on the heap, ended by a zero byte, which varve_text_free() frees. Throws std::bad_alloc.
+char* copy_text(std::string_view text);
 
-// The format of that name, or the one that is found at the path where the name is NULL.
-Result<const Format*> choose_format(const char* name, const std::string& path);
+// What lies at the path, as a store of the named format, or of the one found where that is NULL.
+Result<store::Located> locate(const char* format, const char* path);
 
 // The settings as the library takes them; names must be of the format's options().
 Result<std::map<std::string, std::string>> read_settings(const Format& format,
                                                          const varve_setting* settings,
                                                          std::size_t count);
+
+// The options of a writing call on a store of that format.
+Result<WriteRequest> write_request(const Format& format, const varve_write_options& options);
 
 // Hands findings to a C callback, which may be NULL.
 class CallbackFindings final : public FindingSink {

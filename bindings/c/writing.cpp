@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The C interface's calls that write: create, and append through a writer.
+// The C interface's calls that write: create, append through a writer, upkeep.
 #include <memory>
 
 #include "handles.hpp"
+#include "output/report_json.hpp"
 
 using namespace varve;
 
@@ -12,38 +13,93 @@ struct varve_writer {
 
 namespace {
 
-Result<WriteRequest> read_request(const Format& format, const varve_write_options* given) {
-  VARVE_ASSIGN(const varve_write_options options, c::read_options(given));
-  WriteRequest request;
-  request.threads = options.threads;
-  VARVE_ASSIGN(request.options, c::read_settings(format, options.settings, options.setting_count));
-  return request;
+// One of the calls that take the store's lock, write and let go.
+varve_code keep_up(const char* verb, const char* path, const varve_write_options* given,
+                   char** json, varve_error** error, auto&& call) {
+  return c::guarded(error, [&]() -> Result<void> {
+    VARVE_TRY(c::require(path != nullptr, "path"));
+    if (json != nullptr) {
+      *json = nullptr;
+    }
+    VARVE_ASSIGN(const varve_write_options options, c::read_options(given));
+    VARVE_ASSIGN(const store::Located at, c::locate(options.format, path));
+    VARVE_ASSIGN(const WriteRequest request, c::write_request(*at.format, options));
+    VARVE_ASSIGN(const WriteReport report, call(*at.format, at.path, request));
+    if (json != nullptr) {
+      *json = c::copy_text(output::write_json(verb, at.path, at.format->name(), report).text());
+    }
+    return {};
+  });
 }
 
 }  // namespace
 
 extern "C" {
 
-varve_code varve_create(const char* format, const char* path, const varve_write_options* options,
+varve_code varve_create(const char* format, const char* path, const varve_write_options* given,
                         varve_error** error) {
   return c::guarded(error, [&]() -> Result<void> {
     VARVE_TRY(c::require(format != nullptr && path != nullptr, "format and path"));
-    VARVE_ASSIGN(const Format* chosen, c::choose_format(format, path));
-    VARVE_ASSIGN(const WriteRequest request, read_request(*chosen, options));
+    VARVE_ASSIGN(const varve_write_options options, c::read_options(given));
+    const Format* chosen = find_format(format);
+    if (chosen == nullptr) {
+      return fail(ErrorCode::invalid_argument, "format",
+                  "no format is named " + std::string(format));
+    }
+    VARVE_ASSIGN(const WriteRequest request, c::write_request(*chosen, options));
     VARVE_TRY(chosen->init(io::posix_file_system(), path, request));
     return {};
   });
 }
 
-varve_code varve_writer_open(const char* path, const varve_write_options* options,
+varve_code varve_seal(const char* path, const varve_write_options* options, char** json,
+                      varve_error** error) {
+  return keep_up("seal", path, options, json, error,
+                 [](const Format& format, const std::string& at, const WriteRequest& request) {
+                   return format.seal(io::posix_file_system(), at, request);
+                 });
+}
+
+varve_code varve_recover(const char* path, const varve_write_options* options, char** json,
+                         varve_error** error) {
+  return keep_up("recover", path, options, json, error,
+                 [](const Format& format, const std::string& at, const WriteRequest& request) {
+                   return format.recover(io::posix_file_system(), at, request);
+                 });
+}
+
+varve_code varve_compact(const char* path, const varve_write_options* options, char** json,
+                         varve_error** error) {
+  return keep_up("compact", path, options, json, error,
+                 [](const Format& format, const std::string& at, const WriteRequest& request) {
+                   return format.compact(io::posix_file_system(), at, request);
+                 });
+}
+
+varve_code varve_backup(const char* path, const char* target, const varve_write_options* options,
+                        char** json, varve_error** error) {
+  return keep_up("backup", path, options, json, error,
+                 [target](const Format& format, const std::string& at,
+                          const WriteRequest& request) -> Result<WriteReport> {
+                   VARVE_TRY(c::require(target != nullptr, "target"));
+                   return format.backup(io::posix_file_system(), at, target, request);
+                 });
+}
+
+varve_code varve_writer_open(const char* path, const varve_write_options* given,
                              varve_writer** writer, varve_error** error) {
   return c::guarded(error, [&]() -> Result<void> {
     VARVE_TRY(c::require(path != nullptr && writer != nullptr, "path and writer"));
     *writer = nullptr;
-    VARVE_ASSIGN(const Format* format, c::choose_format(nullptr, path));
-    VARVE_ASSIGN(const WriteRequest request, read_request(*format, options));
+    VARVE_ASSIGN(const varve_write_options options, c::read_options(given));
+    if (options.dry_run != 0) {
+      return fail(ErrorCode::invalid_argument, "dry_run", "a writer cannot be rehearsed");
+    }
+    VARVE_ASSIGN(const store::Located at, c::locate(options.format, path));
+    VARVE_ASSIGN(const WriteRequest request, c::write_request(*at.format, options));
     auto opened = std::make_unique<varve_writer>();
-    VARVE_ASSIGN(opened->appender, format->open_appender(io::posix_file_system(), path, request));
+    VARVE_ASSIGN(opened->appender,
+                 at.format->open_appender(io::posix_file_system(), at.path, request));
     *writer = opened.release();
     return {};
   });

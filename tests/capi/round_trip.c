@@ -6,16 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "checks.h"
 #include "varve.h"
-
-static int failures = 0;
-#define CHECK(condition)                                              \
-  do {                                                                \
-    if (!(condition)) {                                               \
-      ++failures;                                                     \
-      fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
-    }                                                                 \
-  } while (0)
 
 struct seen {
   unsigned records;
@@ -37,19 +29,6 @@ static void on_finding(void* user, const varve_finding* finding) {
   struct seen* seen = user;
   ++seen->findings;
   CHECK(finding->code[0] != '\0');
-}
-
-/* By address: the call that sets the error is itself an argument here. */
-static void check_ok(varve_code code, varve_error** given, const char* what) {
-  varve_error* error = *given;
-  if (code != VARVE_OK) {
-    ++failures;
-    fprintf(stderr, "%s: %s\n", what, error != NULL ? error->text : "no error was given");
-  } else {
-    CHECK(error == NULL);
-  }
-  varve_error_free(error);
-  *given = NULL;
 }
 
 static void write_store(const char* path) {

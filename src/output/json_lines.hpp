@@ -26,11 +26,11 @@ class LineRenderer final : public BatchMapper {
 // batches that it makes on the calling thread) is rendered here.
 class LineSink final : public BatchSink {
  public:
-  LineSink(const LineRenderer& renderer, ByteSink& out) : renderer_(renderer), out_(out) {}
+  LineSink(const BatchMapper& renderer, ByteSink& out) : renderer_(renderer), out_(out) {}
   Result<bool> consume(Batch batch) override;
 
  private:
-  const LineRenderer& renderer_;
+  const BatchMapper& renderer_;
   ByteSink& out_;
 };
 

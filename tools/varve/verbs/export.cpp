@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// `varve export`: the log or the state in a form that other programs read.
+#include "cli/exit_codes.hpp"
+#include "verbs/export_target.hpp"
+#include "verbs/scan_verb.hpp"
+#include "verbs/staged_output.hpp"
+
+namespace varve::cli {
+
+namespace {
+
+// Pushes the rows through the target; gives the exit code of the verdict.
+Result<int> push_rows(const ExportJob& job, const ExportTarget& to, ScanRequest request) {
+  VARVE_ASSIGN(const std::size_t limit, max_findings(job.session));
+  VARVE_ASSIGN(const auto exporter, to.make(job));
+  VARVE_TRY(exporter->begin(request));
+  FindingPrinter findings(job.session, job.target.path, limit);
+  const auto summary = job.view.scan(request, exporter->sink(), findings);
+  findings.finish();
+  if (!summary) {
+    return std::unexpected(summary.error());
+  }
+  VARVE_TRY(exporter->finish());
+  return exit_code(summary->verdict);
+}
+
+Result<int> export_to_file(Session& session, const Target& target, StoreView& view,
+                           const ExportTarget& to, const ScanRequest& request) {
+  const Context& context = session.context();
+  auto file = StagedOutput::create(context.files, context.environment,
+                                   session.arguments().value("output"), session.has("force"));
+  if (!file) {
+    session.report(file.error().error);
+    return file.error().exit_code;
+  }
+  VARVE_ASSIGN(const int code,
+               push_rows({session, target, view, request.face, **file}, to, request));
+  VARVE_TRY((*file)->publish());
+  return code;
+}
+
+Result<int> export_store(Session& session, const std::string& path) {
+  const ExportTarget* to = find_export_target(session.arguments().value("to"));
+  if (to == nullptr) {
+    return fail(ErrorCode::invalid_argument, "usage",
+                "export: --to says what to write: " + export_target_names(", "));
+  }
+  const Face face = session.arguments().value("table") == "state" ? Face::state : Face::log;
+  VARVE_ASSIGN(const Target target, locate_target(session, path));
+  VARVE_ASSIGN(const ScanRequest request, scan_request(session, target, face));
+  VARVE_ASSIGN(const auto view, open_view(session, target));
+  if (session.has("plan")) {
+    VARVE_ASSIGN(const Json plan, view->plan(request));
+    session.print_json(plan);
+    return k_done;
+  }
+  if (!session.arguments().value("output").empty()) {
+    return export_to_file(session, target, *view, *to, request);
+  }
+  return push_rows({session, target, *view, face, session.out()}, *to, request);
+}
+
+int run_export(Session& session) {
+  const std::string& path = session.arguments().operands.front();
+  const auto code = export_store(session, path);
+  return code ? *code : session.report(code.error(), path);
+}
+
+const Registration k_export({
+    .name = "export",
+    .group = Group::read,
+    .order = 8,
+    .summary = "write the log or the state for other programs: JSON Lines, CSV",
+    .description =
+        "Writes the rows that the filters let through as `jsonl` (the lines of `cat` and `state`) "
+        "or `csv` (RFC 4180, one column a field; docs/export.md). With -o the file appears when "
+        "all "
+        "of it is durable, or not at all; without it the rows go to stdout.\n\n"
+        "Damage does not stop it: what can be proven is written, each gap is named on stderr, and "
+        "the exit code is 2.",
+    .operands = {{"STORE", "file or directory of any format"}},
+    .examples = {{"export events.jss --to csv --columns seq,did,collection -o events.csv",
+                  "three columns of every record"},
+                 {"export jobs/ --to csv --table state", "one line a job"}},
+    .options = {{"to", "FORM", "what to write", 0, false, "csv jsonl"},
+                {"output", "FILE", "the new file; without it stdout", 'o', false, "", false, true},
+                {"force", "", "replace an existing file"},
+                {"table", "NAME", "the log (default) or what it adds up to", 0, false, "log state"},
+                {"columns", "A,B...", "csv: these columns only, in this order"},
+                {"partial", "", "state: fold what can be read although the format refuses the log"},
+                {"strict", "", "stop at the first fault"},
+                {"plan", "", "print what would be read, and why, instead"}},
+    .shared = k_json_option | k_log_options | k_payload_option | k_findings_option | k_open_options,
+    .run = run_export,
+});
+
+}  // namespace
+
+}  // namespace varve::cli

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What `varve export --to NAME` can write. A target adds itself to the table with one line in its
+// own file: `const ExportTargetRegistration k_csv({"csv", "...", make_csv});`
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cli/open.hpp"
+#include "output/byte_sink.hpp"
+#include "varve/scan.hpp"
+
+namespace varve::cli {
+
+// One export in progress.
+class Exporter {
+ public:
+  virtual ~Exporter() = default;
+  // Called once before the scan: names the columns and the mapper that this target needs, and may
+  // write what stands before the rows.
+  virtual Result<void> begin(ScanRequest& request) = 0;
+  virtual BatchSink& sink() = 0;
+  // Called once after the last row, unless the scan failed.
+  virtual Result<void> finish() { return {}; }
+};
+
+// What a target is made from; everything outlives the exporter.
+struct ExportJob {
+  Session& session;
+  const Target& target;
+  StoreView& view;
+  Face face;
+  output::ByteSink& out;
+};
+
+struct ExportTarget {
+  std::string_view name;  // as in --to
+  Result<std::unique_ptr<Exporter>> (*make)(const ExportJob& job);
+};
+
+class ExportTargetRegistration {
+ public:
+  explicit ExportTargetRegistration(const ExportTarget& target);
+};
+
+// The target of that name, or nullptr.
+const ExportTarget* find_export_target(std::string_view name);
+// The names, sorted, with `separator` between them.
+std::string export_target_names(std::string_view separator);
+
+// The indexes of the columns that --columns names, or of all.
+Result<std::vector<std::size_t>> export_columns(const Session& session, const Schema& schema);
+
+}  // namespace varve::cli

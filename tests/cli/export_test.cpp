@@ -7,6 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "base/bytes.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/session.hpp"
+#include "io/simulated.hpp"
 #include "tests/cli/fake_format.hpp"
 
 namespace varve::test {
@@ -68,6 +72,71 @@ TEST_F(Export, AFileIsReplacedOnlyWithForceAndNothingElseIsLeft) {
       73);
   const auto entries = fs::directory_iterator(scratch_.path());
   EXPECT_EQ(std::distance(begin(entries), end(entries)), 3);
+}
+
+TEST_F(Export, AnInterruptedOneLeavesNoFile) {
+  write_file(scratch_ / "slow", "LINES 1\n10 one\n20 interrupt\n30 three\n");
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    cli::set_up_signals();
+    ::_exit(run_fake({"export", "--to", "csv", at("slow"), "-o", at("rows.csv")}).exit_code);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  const auto entries = fs::directory_iterator(scratch_.path());
+  EXPECT_EQ(std::distance(begin(entries), end(entries)), 3);
+}
+
+TEST_F(Export, AFullDiskAndAClosedPipe) {
+  const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
+  const int err = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  const cli::Context context{
+      fake_formats(), io::posix_file_system(), io::system_environment(), 0, full, err};
+  const auto old_handler = std::signal(SIGPIPE, SIG_IGN);
+  detail::Pipe closed;
+  detail::Pipe::close_end(closed.read_end);
+  const cli::Context unread{
+      fake_formats(), io::posix_file_system(), io::system_environment(), 0, closed.write_end, err};
+  for (const char* form : {"jsonl", "csv"}) {
+    EXPECT_EQ(cli::run(context, {"export", "--to", form, at("clean")}), 74);
+    EXPECT_EQ(cli::run(unread, {"export", "--to", form, at("hurt")}), 0);
+  }
+  ::close(full);
+  ::close(err);
+  std::signal(SIGPIPE, old_handler);
+}
+
+// Every call that changes something is refused once by a full disk: the error is told, and the file
+// is whole or not there, with nothing beside it.
+TEST_F(Export, AFullDiskBehindTheFileLeavesNothingHalf) {
+  const int out = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  const std::string store = "LINES 1\n10 one\n20 two\n";
+  int failed = 0;
+  for (std::uint64_t call = 0;; ++call) {
+    io::SimulatedFileSystem files;
+    ASSERT_TRUE(files.put("/store", base::as_bytes(store)));
+    files.set_fault(io::Fault{call, io::FaultKind::short_write, false, io::k_changing_calls});
+    const cli::Context context{fake_formats(), files, io::system_environment(), 0, out, out};
+    const int code = cli::run(context, {"export", "--to", "csv", "/store", "-o", "/rows.csv"});
+    const bool there = files.get("/rows.csv").has_value();
+    if (files.faults_met() == 0) {
+      EXPECT_EQ(code, 0);
+      EXPECT_TRUE(there);
+      break;
+    }
+    ++failed;
+    EXPECT_TRUE(code == 73 || code == 74) << code << " at call " << call;
+    if (there) {
+      const auto bytes = *files.get("/rows.csv");
+      EXPECT_EQ(base::as_text(bytes), "seq,text\r\n1,one\r\n2,two\r\n");
+    }
+    EXPECT_EQ(files.paths().size(), there ? 2U : 1U) << "at call " << call;
+  }
+  EXPECT_GE(failed, 3);
+  ::close(out);
 }
 
 TEST_F(Export, WrongUsage) {
@@ -174,16 +243,16 @@ TEST_P(ExportOfFixtures, EqualsCatAndState) {
     const std::string store = entry.path().string();
     for (const char* table : {"log", "state"}) {
       const std::string verb = table == std::string("log") ? "cat" : "state";
-      const RunResult cat = run_tool({verb, store});
+      const RunResult cat = run_real({verb, store});
       if (cat.exit_code > 4) {
         continue;
       }
       SCOPED_TRACE(verb + " " + store);
-      const RunResult jsonl = run_tool({"export", "--to", "jsonl", "--table", table, store});
+      const RunResult jsonl = run_real({"export", "--to", "jsonl", "--table", table, store});
       EXPECT_EQ(jsonl.out, cat.out);
       EXPECT_EQ(jsonl.err, cat.err);
       EXPECT_EQ(jsonl.exit_code, cat.exit_code);
-      const RunResult csv = run_tool({"export", "--to", "csv", "--table", table, store});
+      const RunResult csv = run_real({"export", "--to", "csv", "--table", table, store});
       EXPECT_EQ(csv.err, cat.err);
       EXPECT_EQ(csv.exit_code, cat.exit_code);
       if (!csv.out.empty() || !cat.out.empty()) {
@@ -195,8 +264,13 @@ TEST_P(ExportOfFixtures, EqualsCatAndState) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, ExportOfFixtures,
-                         testing::Values("jss", "tay", "arena", "kladde"),
-                         [](const auto& chosen) { return std::string(chosen.param); });
+                         testing::Values("jss", "jss/invalid", "tay/stores/valid",
+                                         "tay/stores/invalid", "arena", "kladde", "kladde/edge"),
+                         [](const auto& chosen) {
+                           std::string name = chosen.param;
+                           std::replace(name.begin(), name.end(), '/', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace varve::test

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <csignal>
 #include <stdexcept>
 
 #include "base/bytes.hpp"
@@ -157,6 +158,9 @@ class LinesView final : public StoreView {
           break;
         }
         continue;
+      }
+      if (line->text == "interrupt") {
+        std::raise(SIGINT);
       }
       if (!wanted(*line, request.predicate) || summary.rows == request.limit) {
         continue;
@@ -437,20 +441,31 @@ std::span<const Format* const> fake_formats() {
   return table;
 }
 
-RunResult run_fake(const std::vector<std::string>& arguments, const std::string& input) {
+namespace {
+
+RunResult run_here(std::span<const Format* const> over, const std::vector<std::string>& arguments,
+                   const std::string& input) {
   const int in = ::memfd_create("in", MFD_CLOEXEC);
   EXPECT_EQ(::write(in, input.data(), input.size()), static_cast<ssize_t>(input.size()));
   ::lseek(in, 0, SEEK_SET);
   const int out = ::memfd_create("out", MFD_CLOEXEC);
   const int err = ::memfd_create("err", MFD_CLOEXEC);
-  const cli::Context context{
-      fake_formats(), io::posix_file_system(), io::system_environment(), in, out, err};
+  const cli::Context context{over, io::posix_file_system(), io::system_environment(), in, out, err};
   RunResult result;
   result.exit_code = cli::run(context, arguments);
   ::close(in);
   result.out = take(out);
   result.err = take(err);
   return result;
+}
+
+}  // namespace
+
+RunResult run_fake(const std::vector<std::string>& arguments, const std::string& input) {
+  return run_here(fake_formats(), arguments, input);
+}
+RunResult run_real(const std::vector<std::string>& arguments, const std::string& input) {
+  return run_here(formats(), arguments, input);
 }
 
 }  // namespace varve::test

@@ -4,8 +4,9 @@
 //
 // `lines`: a file that begins with "LINES 1\n", then one record a line: "<time_us> <text>"; the
 // sequence number is the line's number from 1. "!..." is a damaged record; a last line without line
-// feed is torn; "LINES 2" is an unknown version. "throw" in the first line throws an exception.
-// `bare`: a file that begins with "BARE\n"; no sequence numbers, no times, no writing.
+// feed is torn; "LINES 2" is an unknown version. "throw" in the first line throws an exception; a
+// scan that reaches the text "interrupt" raises SIGINT. `bare`: a file that begins with "BARE\n";
+// no sequence numbers, no times, no writing.
 #pragma once
 
 #include <string>
@@ -22,5 +23,7 @@ std::span<const Format* const> fake_formats();
 
 // Runs `varve ARGUMENTS` in this process over the two formats.
 RunResult run_fake(const std::vector<std::string>& arguments, const std::string& input = {});
+// The same over the real formats: as run_tool() of the built program, without a process.
+RunResult run_real(const std::vector<std::string>& arguments, const std::string& input = {});
 
 }  // namespace varve::test

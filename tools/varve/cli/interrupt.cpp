@@ -6,6 +6,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 namespace varve::cli {
 
@@ -14,12 +15,17 @@ namespace {
 // Read and written by the handler: lock-free atomics only.
 std::atomic<bool> g_guarded{false};
 std::atomic<int> g_pending{0};
+std::atomic<const char*> g_doomed{nullptr};  // of the RemoveWhenInterrupted
 static_assert(std::atomic<int>::is_always_lock_free);
+static_assert(std::atomic<const char*>::is_always_lock_free);
 
 void on_signal(int number) {
   if (g_guarded && g_pending == 0) {
     g_pending = number;
     return;
+  }
+  if (const char* doomed = g_doomed; doomed != nullptr) {
+    ::unlink(doomed);
   }
   constexpr char k_message[] = "\nvarve: interrupted\n";
   [[maybe_unused]] const ssize_t ignored = ::write(2, k_message, sizeof k_message - 1);
@@ -44,5 +50,10 @@ SignalGuard::SignalGuard() {
 }
 SignalGuard::~SignalGuard() { g_guarded = false; }
 int SignalGuard::pending() { return g_pending; }
+
+RemoveWhenInterrupted::RemoveWhenInterrupted(std::string path) : path_(std::move(path)) {
+  g_doomed = path_.c_str();
+}
+RemoveWhenInterrupted::~RemoveWhenInterrupted() { g_doomed = nullptr; }
 
 }  // namespace varve::cli

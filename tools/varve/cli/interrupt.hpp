@@ -3,6 +3,8 @@
 // middle of a long system call; a verb that writes can ask to be told instead.
 #pragma once
 
+#include <string>
+
 namespace varve::cli {
 
 // From now on SIGINT and SIGTERM end the process promptly with a message, exit code 130 or 143; a
@@ -20,6 +22,19 @@ class SignalGuard {
   ~SignalGuard();
   // The signal that came, or 0.
   static int pending();
+};
+
+// A file that is removed when a signal ends the process while this exists: the staging file of a
+// long output. One at a time.
+class RemoveWhenInterrupted {
+ public:
+  explicit RemoveWhenInterrupted(std::string path);
+  RemoveWhenInterrupted(const RemoveWhenInterrupted&) = delete;
+  RemoveWhenInterrupted& operator=(const RemoveWhenInterrupted&) = delete;
+  ~RemoveWhenInterrupted();
+
+ private:
+  std::string path_;
 };
 
 }  // namespace varve::cli

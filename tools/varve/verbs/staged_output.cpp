@@ -30,7 +30,7 @@ std::expected<std::unique_ptr<StagedOutput>, OutputError> StagedOutput::create(
     return std::unexpected(OutputError{file.error(), k_cannot_create});
   }
   return std::unique_ptr<StagedOutput>(
-      new StagedOutput(std::move(*directory), std::move(*file), split.name, force));
+      new StagedOutput(std::move(*directory), std::move(*file), split.name, split.parent, force));
 }
 
 Result<bool> StagedOutput::write(std::string_view bytes) {

@@ -5,14 +5,15 @@
 #include <memory>
 #include <string>
 
+#include "cli/interrupt.hpp"
 #include "io/publish.hpp"
 #include "output/byte_sink.hpp"
 #include "verbs/output_file.hpp"
 
 namespace varve::cli {
 
-// Collects writes in a buffer in front of a staging file beside `path`. Destroyed before publish()
-// it leaves nothing behind.
+// Collects writes in a buffer in front of a staging file beside `path`. Destroyed before publish(),
+// or interrupted by a signal, it leaves nothing behind.
 class StagedOutput final : public output::ByteSink {
  public:
   // Without `force` an existing file at `path` is the error 73.
@@ -24,15 +25,17 @@ class StagedOutput final : public output::ByteSink {
 
  private:
   StagedOutput(std::unique_ptr<io::Directory> directory, io::StagedFile file, std::string name,
-               bool force)
+               const std::string& parent, bool force)
       : directory_(std::move(directory)),
         file_(std::move(file)),
+        when_interrupted_(parent + "/" + file_.name()),
         name_(std::move(name)),
         force_(force) {}
   Result<void> flush();
 
   std::unique_ptr<io::Directory> directory_;
   io::StagedFile file_;
+  RemoveWhenInterrupted when_interrupted_;
   std::string name_;
   bool force_;
   std::string buffer_;

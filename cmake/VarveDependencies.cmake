@@ -10,6 +10,8 @@ pkg_check_modules(VARVE_XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(VARVE_ISAL REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(VARVE_ARGON2 REQUIRED IMPORTED_TARGET libargon2)
 pkg_check_modules(VARVE_SQLITE REQUIRED IMPORTED_TARGET sqlite3)
+# Headers alone.
+find_path(VARVE_FLATBUFFERS flatbuffers/flatbuffers.h REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(fmt REQUIRED)
 if(VARVE_BUILD_TOOL)

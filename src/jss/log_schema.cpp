@@ -14,7 +14,7 @@ const Schema& log_schema() {
     add("witnessed_at", ColumnType::timestamp_us);
     add("indexed_at", ColumnType::timestamp_us);
     add("kind", ColumnType::text).repeated_text = true;
-    add("did", ColumnType::text);
+    add("did", ColumnType::text).repeated_text = true;
     add("collection", ColumnType::text).repeated_text = true;
     add("rkey", ColumnType::text);
     add("rev", ColumnType::text);

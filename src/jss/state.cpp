@@ -182,7 +182,7 @@ class Emitter {
 
 const Schema& state_schema() {
   static const Schema schema{{
-      {.name = "did", .type = ColumnType::text},
+      {.name = "did", .type = ColumnType::text, .repeated_text = true},
       {.name = "collection", .type = ColumnType::text, .repeated_text = true},
       {.name = "rkey", .type = ColumnType::text},
       {.name = "rev", .type = ColumnType::text},

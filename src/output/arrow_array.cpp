@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 
 #include "output/arrow_layout.hpp"
@@ -73,7 +73,7 @@ constexpr std::size_t k_largest = std::numeric_limits<std::int32_t>::max();
 
 // Codes and dictionary of a column that has none.
 void make_dictionary(const Column& column, std::size_t rows, ArrayHolder& holder) {
-  std::map<std::string_view, std::int32_t> codes;
+  std::unordered_map<std::string_view, std::int32_t> codes;
   for (std::size_t row = 0; row < rows; ++row) {
     if (column.is_null(row)) {
       holder.numbers.push_back(0);

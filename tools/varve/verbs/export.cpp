@@ -70,23 +70,23 @@ const Registration k_export({
     .name = "export",
     .group = Group::read,
     .order = 8,
-    .summary = "write the log or the state for other programs: JSON Lines, CSV",
+    .summary = "write the log or the state for other programs: JSON Lines, CSV, Arrow",
     .description =
-        "Writes the rows that the filters let through as `jsonl` (the lines of `cat` and `state`) "
-        "or `csv` (RFC 4180, one column a field; docs/export.md). With -o the file appears when "
-        "all "
-        "of it is durable, or not at all; without it the rows go to stdout.\n\n"
+        "Writes the rows that the filters let through as `jsonl` (the lines of `cat` and `state`), "
+        "as `csv` (RFC 4180, one column a field) or as `arrow` (Arrow's IPC stream); see "
+        "docs/export.md. With -o the file appears when all of it is durable, or not at all; "
+        "without it the rows go to stdout.\n\n"
         "Damage does not stop it: what can be proven is written, each gap is named on stderr, and "
         "the exit code is 2.",
     .operands = {{"STORE", "file or directory of any format"}},
     .examples = {{"export events.jss --to csv --columns seq,did,collection -o events.csv",
                   "three columns of every record"},
                  {"export jobs/ --to csv --table state", "one line a job"}},
-    .options = {{"to", "FORM", "what to write", 0, false, "csv jsonl"},
+    .options = {{"to", "FORM", "what to write", 0, false, "arrow csv jsonl"},
                 {"output", "FILE", "the new file; without it stdout", 'o', false, "", false, true},
                 {"force", "", "replace an existing file"},
                 {"table", "NAME", "the log (default) or what it adds up to", 0, false, "log state"},
-                {"columns", "A,B...", "csv: these columns only, in this order"},
+                {"columns", "A,B...", "all but jsonl: these columns only, in this order"},
                 {"partial", "", "state: fold what can be read although the format refuses the log"},
                 {"strict", "", "stop at the first fault"},
                 {"plan", "", "print what would be read, and why, instead"}},

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "cli/exit_codes.hpp"
 #include "output/report_json.hpp"
 
 namespace varve::cli {
@@ -55,7 +56,10 @@ int Session::report(const Error& error, const std::string& path) {
 }
 
 int exit_code_of(const Error& error) {
-  return error.reason == "not_offered" ? 64 : exit_code(error);
+  if (error.reason == "duckdb_missing") {
+    return k_cannot_create;
+  }
+  return error.reason == "not_offered" ? k_usage : exit_code(error);
 }
 
 }  // namespace varve::cli

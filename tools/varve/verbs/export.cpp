@@ -20,6 +20,7 @@ Result<int> push_rows(const ExportJob& job, const ExportTarget& to, ScanRequest 
   if (!summary) {
     return std::unexpected(summary.error());
   }
+  exporter->scanned(*summary);
   VARVE_TRY(exporter->finish());
   return exit_code(summary->verdict);
 }
@@ -34,7 +35,7 @@ Result<int> export_to_file(Session& session, const Target& target, StoreView& vi
     return file.error().exit_code;
   }
   VARVE_ASSIGN(const int code,
-               push_rows({session, target, view, request.face, **file}, to, request));
+               push_rows({session, target, view, request.face, **file, file->get()}, to, request));
   VARVE_TRY((*file)->publish());
   return code;
 }
@@ -70,23 +71,26 @@ const Registration k_export({
     .name = "export",
     .group = Group::read,
     .order = 8,
-    .summary = "write the log or the state for other programs: JSON Lines, CSV, Arrow",
+    .summary = "write the log or the state for other programs: JSON Lines, CSV, Arrow, Parquet",
     .description =
         "Writes the rows that the filters let through as `jsonl` (the lines of `cat` and `state`), "
-        "as `csv` (RFC 4180, one column a field) or as `arrow` (Arrow's IPC stream); see "
-        "docs/export.md. With -o the file appears when all of it is durable, or not at all; "
+        "as `csv` (RFC 4180, one column a field), as `arrow` (Arrow's IPC stream) or as `parquet` "
+        "(by DuckDB's library, which scripts/with-duckdb installs); see docs/export.md. With -o "
+        "the file appears when all of it is durable, or not at all; "
         "without it the rows go to stdout.\n\n"
         "Damage does not stop it: what can be proven is written, each gap is named on stderr, and "
         "the exit code is 2.",
     .operands = {{"STORE", "file or directory of any format"}},
     .examples = {{"export events.jss --to csv --columns seq,did,collection -o events.csv",
                   "three columns of every record"},
+                 {"export events.jss --to parquet -o events.parquet", "every record, typed"},
                  {"export jobs/ --to csv --table state", "one line a job"}},
-    .options = {{"to", "FORM", "what to write", 0, false, "arrow csv jsonl"},
+    .options = {{"to", "FORM", "what to write", 0, false, "arrow csv jsonl parquet"},
                 {"output", "FILE", "the new file; without it stdout", 'o', false, "", false, true},
                 {"force", "", "replace an existing file"},
                 {"table", "NAME", "the log (default) or what it adds up to", 0, false, "log state"},
                 {"columns", "A,B...", "all but jsonl: these columns only, in this order"},
+                {"row-group", "N", "parquet: rows a row group has, at least (default 122880)"},
                 {"partial", "", "state: fold what can be read although the format refuses the log"},
                 {"strict", "", "stop at the first fault"},
                 {"plan", "", "print what would be read, and why, instead"}},

@@ -22,9 +22,13 @@ class Exporter {
   // write what stands before the rows.
   virtual Result<void> begin(ScanRequest& request) = 0;
   virtual BatchSink& sink() = 0;
+  // Called before finish() with what the scan came to.
+  virtual void scanned(const ScanSummary& /*summary*/) {}
   // Called once after the last row, unless the scan failed.
   virtual Result<void> finish() { return {}; }
 };
+
+class StagedOutput;
 
 // What a target is made from; everything outlives the exporter.
 struct ExportJob {
@@ -33,6 +37,7 @@ struct ExportJob {
   StoreView& view;
   Face face;
   output::ByteSink& out;
+  StagedOutput* file = nullptr;  // the same, if it is a file, for targets that need one
 };
 
 struct ExportTarget {

@@ -42,6 +42,9 @@ Result<bool> StagedOutput::write(std::string_view bytes) {
 }
 
 Result<void> StagedOutput::flush() {
+  if (buffer_.empty()) {
+    return {};
+  }
   VARVE_TRY(file_.file().write_at(base::as_bytes(buffer_), written_));
   written_ += buffer_.size();
   buffer_.clear();

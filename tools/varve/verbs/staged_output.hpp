@@ -20,6 +20,9 @@ class StagedOutput final : public output::ByteSink {
   static std::expected<std::unique_ptr<StagedOutput>, OutputError> create(
       io::FileSystem& files, io::Environment& environment, const std::string& path, bool force);
   Result<bool> write(std::string_view bytes) override;
+  // For those who write the file themselves, under the name that it has until it is published.
+  const std::string& path() const { return path_; }
+  io::File& file() { return file_.file(); }
   // Writes the rest, syncs and gives the file its name.
   Result<void> publish();
 
@@ -28,13 +31,15 @@ class StagedOutput final : public output::ByteSink {
                const std::string& parent, bool force)
       : directory_(std::move(directory)),
         file_(std::move(file)),
-        when_interrupted_(parent + "/" + file_.name()),
+        path_(parent + "/" + file_.name()),
+        when_interrupted_(path_),
         name_(std::move(name)),
         force_(force) {}
   Result<void> flush();
 
   std::unique_ptr<io::Directory> directory_;
   io::StagedFile file_;
+  std::string path_;
   RemoveWhenInterrupted when_interrupted_;
   std::string name_;
   bool force_;

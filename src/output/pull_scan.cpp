@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "output/pull_scan.hpp"
+
+#include <exception>
+
+namespace varve::output {
+
+PullScan::PullScan(std::shared_ptr<StoreView> view, ScanRequest request,
+                   std::shared_ptr<FindingSink> findings)
+    : view_(std::move(view)),
+      request_(std::move(request)),
+      findings_(std::move(findings)),
+      thread_([this] { run(); }) {}
+
+PullScan::~PullScan() {
+  queue_.stop();
+  thread_.join();
+}
+
+void PullScan::run() {
+  try {
+    const auto summary = view_->scan(request_, queue_, *findings_);
+    queue_.end(summary ? std::nullopt : std::optional(summary.error().text()));
+  } catch (const std::exception& e) {
+    queue_.end(e.what());
+  }
+}
+
+}  // namespace varve::output

@@ -151,7 +151,7 @@ TEST_F(Export, WrongUsage) {
   EXPECT_EQ(code({"--to", "csv", "--columns", ""}), 64);
   EXPECT_EQ(code({"--to", "csv", "--payload", "none"}), 64);
   EXPECT_EQ(code({"--to", "jsonl", "--columns", "seq"}), 64);
-  EXPECT_EQ(code({"--to", "csv", "--table", "units"}), 64);
+  EXPECT_EQ(code({"--to", "csv", "--face", "units"}), 64);
 }
 
 // A field of RFC 4180; a null is an empty field without quotes.
@@ -248,11 +248,11 @@ TEST_P(ExportOfFixtures, EqualsCatAndState) {
         continue;
       }
       SCOPED_TRACE(verb + " " + store);
-      const RunResult jsonl = run_real({"export", "--to", "jsonl", "--table", table, store});
+      const RunResult jsonl = run_real({"export", "--to", "jsonl", "--face", table, store});
       EXPECT_EQ(jsonl.out, cat.out);
       EXPECT_EQ(jsonl.err, cat.err);
       EXPECT_EQ(jsonl.exit_code, cat.exit_code);
-      const RunResult csv = run_real({"export", "--to", "csv", "--table", table, store});
+      const RunResult csv = run_real({"export", "--to", "csv", "--face", table, store});
       EXPECT_EQ(csv.err, cat.err);
       EXPECT_EQ(csv.exit_code, cat.exit_code);
       if (!csv.out.empty() || !cat.out.empty()) {

@@ -28,7 +28,7 @@ async function columns(store, table) {
   const { out } = await run(varve, ["info", "--json", store]);
   const key = `${JSON.parse(out).format} ${table}`;
   if (known[key] === undefined) {
-    const words = ["export", "--to", "csv", "--limit", "0", "--table", table, store];
+    const words = ["export", "--to", "csv", "--limit", "0", "--face", table, store];
     known[key] = (await run(varve, words)).out.toString().trim();
   }
   return known[key];
@@ -36,7 +36,7 @@ async function columns(store, table) {
 
 async function checkArrow(store, table, wanted, names) {
   const where = `arrow of ${table} of ${store}`;
-  const words = ["export", "--to", "arrow", "--table", table, "--columns", names, store];
+  const words = ["export", "--to", "arrow", "--face", table, "--columns", names, store];
   const { code, out, err } = await run(varve, words);
   assert.strictEqual(code, wanted.code, `${where}: ${err}`);
   assert.strictEqual(err, wanted.err, where);
@@ -51,7 +51,7 @@ let files = 0;
 async function checkParquet(store, table, wanted, names) {
   const where = `parquet of ${table} of ${store}`;
   const file = path.join(scratch, `${files++}.parquet`);
-  const words = ["export", "--to", "parquet", "--force", "--table", table, "--columns", names];
+  const words = ["export", "--to", "parquet", "--force", "--face", table, "--columns", names];
   words.push("--row-group", "2000");
   const { code, err } = await run(varve, [...words, "-o", file, store]);
   assert.strictEqual(code, wanted.code, `${where}: ${err}`);

@@ -46,7 +46,7 @@ Result<int> export_store(Session& session, const std::string& path) {
     return fail(ErrorCode::invalid_argument, "usage",
                 "export: --to says what to write: " + export_target_names(", "));
   }
-  const Face face = session.arguments().value("table") == "state" ? Face::state : Face::log;
+  const Face face = session.arguments().value("face") == "state" ? Face::state : Face::log;
   VARVE_ASSIGN(const Target target, locate_target(session, path));
   VARVE_ASSIGN(const ScanRequest request, scan_request(session, target, face));
   VARVE_ASSIGN(const auto view, open_view(session, target));
@@ -84,11 +84,11 @@ const Registration k_export({
     .examples = {{"export events.jss --to csv --columns seq,did,collection -o events.csv",
                   "three columns of every record"},
                  {"export events.jss --to parquet -o events.parquet", "every record, typed"},
-                 {"export jobs/ --to csv --table state", "one line a job"}},
+                 {"export jobs/ --to csv --face state", "one line a job"}},
     .options = {{"to", "FORM", "what to write", 0, false, "arrow csv jsonl parquet"},
                 {"output", "FILE", "the new file; without it stdout", 'o', false, "", false, true},
                 {"force", "", "replace an existing file"},
-                {"table", "NAME", "the log (default) or what it adds up to", 0, false, "log state"},
+                {"face", "NAME", "the log (default) or what it adds up to", 0, false, "log state"},
                 {"columns", "A,B...", "all but jsonl: these columns only, in this order"},
                 {"row-group", "N", "parquet: rows a row group has, at least (default 122880)"},
                 {"partial", "", "state: fold what can be read although the format refuses the log"},

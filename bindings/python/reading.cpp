@@ -101,7 +101,7 @@ class LineScan {
     const std::scoped_lock lock(mutex_);
     std::string lines;
     while (scan_ && lines.empty()) {
-      std::optional<std::string> error;
+      std::optional<Error> error;
       const std::optional<Batch> batch = scan_->next(error);
       if (batch) {
         view_->render(face_, *batch, render_, lines);
@@ -109,7 +109,7 @@ class LineScan {
       }
       scan_.reset();
       if (error) {
-        throw Failure{fail(ErrorCode::io, "scan", *std::move(error)).error()};
+        throw Failure{*std::move(error)};
       }
     }
     return lines;

@@ -26,12 +26,12 @@ class ScanStream {
     output::export_arrow_schema(view_->schema(face_), layout_, out);
   }
   int next(ArrowArray* out) {
-    std::optional<std::string> error;
+    std::optional<Error> error;
     const std::optional<Batch> batch = scan_.next(error);
     if (!batch) {
       *out = {};
       if (error) {
-        error_ = *error;
+        error_ = error->text();
         return EIO;
       }
       return 0;

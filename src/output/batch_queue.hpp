@@ -6,7 +6,6 @@
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "varve/scan.hpp"
@@ -27,7 +26,7 @@ class BatchQueue final : public BatchSink {
     return true;
   }
   // The scan is over; `error` is empty if it went well.
-  void end(std::optional<std::string> error) {
+  void end(std::optional<Error> error) {
     const std::scoped_lock lock(mutex_);
     ended_ = true;
     error_ = std::move(error);
@@ -40,7 +39,7 @@ class BatchQueue final : public BatchSink {
     changed_.notify_all();
   }
   // The next batch; nothing at the end, where `error` gets what the scan failed with.
-  std::optional<Batch> take(std::optional<std::string>& error) {
+  std::optional<Batch> take(std::optional<Error>& error) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return ended_ || !batches_.empty(); });
     if (batches_.empty()) {
@@ -59,7 +58,7 @@ class BatchQueue final : public BatchSink {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Batch> batches_;
-  std::optional<std::string> error_;
+  std::optional<Error> error_;
   bool ended_ = false;
   bool stopped_ = false;
 };

@@ -119,12 +119,12 @@ void ParquetWriter::Impl::fill_rows(DuckdbHandle info, DuckdbHandle chunk) {
 
 void ParquetWriter::Impl::fill(DuckdbHandle info, DuckdbHandle chunk) {
   while (!batch || next_row == batch->rows) {
-    std::optional<std::string> error;
+    std::optional<Error> error;
     batch = queue.take(error);
     next_row = 0;
     if (!batch) {
       if (error) {
-        duckdb().function_set_error(info, error->c_str());
+        duckdb().function_set_error(info, error->text().c_str());
       }
       duckdb().data_chunk_set_size(chunk, 0);
       return;
@@ -213,7 +213,7 @@ void ParquetWriter::Impl::write() {
 
 ParquetWriter::Impl::~Impl() {
   if (thread.joinable()) {
-    queue.end("the scan did not come to its end");
+    queue.end(fail(ErrorCode::io, "scan", "the scan did not come to its end").error());
     thread.join();
   }
   if (connection != nullptr) {

@@ -20,9 +20,10 @@ PullScan::~PullScan() {
 void PullScan::run() {
   try {
     const auto summary = view_->scan(request_, queue_, *findings_);
-    queue_.end(summary ? std::nullopt : std::optional(summary.error().text()));
+    queue_.end(summary ? std::nullopt : std::optional(summary.error()));
   } catch (const std::exception& e) {
-    queue_.end(e.what());
+    // Memory that ran out, where something catches it, is told like any other failure.
+    queue_.end(fail(ErrorCode::limit, "memory", e.what()).error());
   }
 }
 

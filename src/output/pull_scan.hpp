@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 #include <thread>
 
 #include "output/batch_queue.hpp"
@@ -22,7 +21,7 @@ class PullScan {
   ~PullScan();
 
   // The next batch; nothing at the end, where `error` gets what the scan failed with, if it did.
-  std::optional<Batch> next(std::optional<std::string>& error) { return queue_.take(error); }
+  std::optional<Batch> next(std::optional<Error>& error) { return queue_.take(error); }
 
  private:
   void run();

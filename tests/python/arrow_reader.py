@@ -86,8 +86,10 @@ def batches(exporter):
                 raise OSError(stream[0].get_last_error(stream).decode())
             if not array.release:
                 return
-            yield schema, array
-            array.release(array)
+            try:
+                yield schema, array
+            finally:
+                array.release(array)
     finally:
         schema.release(schema)
 

@@ -11,9 +11,7 @@
 
 namespace varve::output {
 
-namespace {
-
-void append_text(std::string& out, std::string_view text) {
+void append_csv_text(std::string& out, std::string_view text) {
   if (!text.empty() && text.find_first_of(",\"\r\n") == std::string_view::npos) {
     out += text;
     return;
@@ -28,17 +26,19 @@ void append_text(std::string& out, std::string_view text) {
   out += '"';
 }
 
-template <class T>
-void append_number(std::string& out, const Column& column, std::size_t row) {
-  fmt::format_to(std::back_inserter(out), "{}", column.value<T>(row));
-}
-
-void append_bytes(std::string& out, std::string_view bytes) {
+void append_csv_bytes(std::string& out, std::string_view bytes) {
   if (bytes.empty()) {
     out += "\"\"";
     return;
   }
   base::append_base64(out, base::as_bytes(bytes));
+}
+
+namespace {
+
+template <class T>
+void append_number(std::string& out, const Column& column, std::size_t row) {
+  fmt::format_to(std::back_inserter(out), "{}", column.value<T>(row));
 }
 
 void append_value(std::string& out, ColumnType type, const Column& column, std::size_t row) {
@@ -66,10 +66,10 @@ void append_value(std::string& out, ColumnType type, const Column& column, std::
       append_number<std::int64_t>(out, column, row);
       break;
     case ColumnType::text:
-      append_text(out, column.bytes(row));
+      append_csv_text(out, column.bytes(row));
       break;
     case ColumnType::bytes:
-      append_bytes(out, column.bytes(row));
+      append_csv_bytes(out, column.bytes(row));
       break;
   }
 }
@@ -82,7 +82,7 @@ std::string CsvRenderer::header() const {
     if (!out.empty()) {
       out += ',';
     }
-    append_text(out, schema_.fields[at].name);
+    append_csv_text(out, schema_.fields[at].name);
   }
   return out + "\r\n";
 }

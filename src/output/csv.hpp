@@ -3,11 +3,17 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "varve/scan.hpp"
 
 namespace varve::output {
+
+// A field of text, in quotes where it needs them or is empty.
+void append_csv_text(std::string& out, std::string_view text);
+// A field of bytes: base64, `""` for none.
+void append_csv_bytes(std::string& out, std::string_view bytes);
 
 // Renders the chosen columns of each batch into Batch::mapped. Lines end in CR LF. A null is an
 // empty field and an empty text is `""`, so that the two stay apart; bytes are base64 (standard

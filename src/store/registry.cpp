@@ -3,8 +3,10 @@
 #include <vector>
 
 #include "arena/view.hpp"
+#include "jss/sql_names.hpp"
 #include "jss/view.hpp"
 #include "kladde/view.hpp"
+#include "store/sql_names.hpp"
 #include "tay/view.hpp"
 #include "varve/store.hpp"
 
@@ -18,6 +20,10 @@ std::span<const Format* const> formats() {
       &jss::format(),
   };
   return table;
+}
+
+model::SqlNames store::sql_names(const Format& format) {
+  return &format == &jss::format() ? jss::sql_names() : model::SqlNames{};
 }
 
 }  // namespace varve

@@ -10,12 +10,13 @@ namespace varve::tay {
 
 namespace {
 
-constexpr std::string_view k_replaying = "info verify state get recover append seal salvage";
+constexpr std::string_view k_replaying =
+    "info verify state get export sql recover append seal salvage";
 
 constexpr std::array k_options = {
     OptionSpec{"full", "", "replay the jobs however large the store is", "info"},
     OptionSpec{"payload-budget", "BYTES", "largest payload of a record to decode (16777216)",
-               "info verify cat state get stats recover append seal salvage"},
+               "info verify cat state get stats export sql recover append seal salvage"},
     OptionSpec{"event-depth", "N", "deepest node of a payload (64)", k_replaying},
     OptionSpec{"event-nodes", "N", "nodes of a payload (100000)", k_replaying},
     OptionSpec{"event-bytes", "BYTES", "text and opaque bytes of a payload (16777216)",
@@ -50,12 +51,21 @@ constexpr std::array k_options = {
 };
 
 constexpr std::array k_filters = {
-    FilterSpec{"type", "NAME", "only events of this type (name or number)", true, "cat follow", {}},
-    FilterSpec{
-        "job", "ID", "only events of this job (32 hex digits)", true, "cat state follow", {}},
-    FilterSpec{"state", "STATE", "only jobs in this state", true, "state",
+    FilterSpec{"type",
+               "NAME",
+               "only events of this type (name or number)",
+               true,
+               "cat export follow sql",
+               {}},
+    FilterSpec{"job",
+               "ID",
+               "only events of this job (32 hex digits)",
+               true,
+               "cat state export follow sql",
+               {}},
+    FilterSpec{"state", "STATE", "only jobs in this state", true, "state export sql",
                "scheduled available executing retryable completed discarded cancelled"},
-    FilterSpec{"queue", "KEY", "only jobs of this queue", true, "state", {}},
+    FilterSpec{"queue", "KEY", "only jobs of this queue", true, "state export sql", {}},
 };
 
 std::unexpected<Error> bad(const std::string& name, const std::string& value,

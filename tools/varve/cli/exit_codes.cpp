@@ -15,8 +15,8 @@ constexpr std::array k_table{
              "is proven"},
     ExitCode{2,
              "damage: a unit that was committed is hurt, or a rule of the format is broken; for "
-             "`cat`, `export`: something could not be read and was said on stderr; for `state`: "
-             "the format refuses the log"},
+             "`cat`, `export`, `sql`: something could not be read and was said on stderr; for "
+             "`state`: the format refuses the log"},
     ExitCode{3, "cannot tell: unsupported version, dialect, encryption, a limit"},
     ExitCode{4, "`diff` found differences"},
     ExitCode{64, "wrong usage"},

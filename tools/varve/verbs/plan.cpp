@@ -1,45 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // `varve plan`: what a client of an archive should download.
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
-
 #include "cli/exit_codes.hpp"
 #include "cli/open.hpp"
+#include "verbs/input_text.hpp"
 #include "verbs/scan_verb.hpp"
 
 namespace varve::cli {
 
 namespace {
 
-constexpr std::size_t k_most_body_bytes = std::size_t{16} << 20;
-
-// The request body from stdin, all of it.
-Result<std::string> read_body(int descriptor) {
-  std::string body;
-  std::array<char, 64 * 1024> buffer;
-  for (;;) {
-    const ssize_t n = ::read(descriptor, buffer.data(), buffer.size());
-    if (n < 0 && errno != EINTR) {
-      return fail_errno(errno, "read", "standard input");
-    }
-    if (n == 0) {
-      return body;
-    }
-    body.append(buffer.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
-    if (body.size() > k_most_body_bytes) {
-      return fail(ErrorCode::limit, "limit", "the request is longer than 16 MiB", "standard input");
-    }
-  }
-}
-
 Result<int> plan(Session& session, const std::string& path) {
   VARVE_ASSIGN(const Target target, locate_target(session, path));
   VARVE_ASSIGN(const ScanRequest request, scan_request(session, target, Face::log));
   std::string body;
   if (session.has("stdin")) {
-    VARVE_ASSIGN(body, read_body(session.context().input));
+    VARVE_ASSIGN(body, read_input(session.context().input, "the request"));
   }
   VARVE_ASSIGN(const auto view, open_view(session, target));
   VARVE_ASSIGN(const Json document, view->snapshot_plan(request, body));

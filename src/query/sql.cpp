@@ -35,10 +35,12 @@ Result<void> push_rows(SqlConnection& connection, sqlite3_stmt* statement, SqlSi
   for (int i = 0; i < columns; ++i) {
     names.emplace_back(sqlite3_column_name(statement, i));
   }
-  VARVE_TRY(sink.columns(names));
   std::vector<SqlValue> values(static_cast<std::size_t>(columns));
-  for (;;) {
+  for (bool first = true;; first = false) {
     VARVE_ASSIGN(const bool there, connection.step(statement));
+    if (first) {  // not where the statement fails at once
+      VARVE_TRY(sink.columns(names));
+    }
     if (!there) {
       return {};
     }

@@ -20,15 +20,14 @@ std::unexpected<Error> refuse(std::string message) {
   return fail(ErrorCode::invalid_argument, "sql", "sql: " + std::move(message));
 }
 
-// What a statement may do: read. Everything that touches files or settings is refused, also where
-// SQLite counts it as reading (ATTACH, PRAGMA).
+// Refuses what touches files or settings while it is prepared, or counts as reading although it
+// does. That the statement reads and no more is asked before it runs.
 int authorize(void*, int action, const char* first, const char* second, const char*, const char*) {
   constexpr std::array k_pragmas{"table_info", "table_xinfo", "table_list", "function_list"};
   switch (action) {
-    case SQLITE_SELECT:
-    case SQLITE_READ:
-    case SQLITE_RECURSIVE:
-      return SQLITE_OK;
+    case SQLITE_ATTACH:
+    case SQLITE_DETACH:
+      return SQLITE_DENY;
     case SQLITE_FUNCTION:
       return second != nullptr && sqlite3_stricmp(second, "load_extension") == 0 ? SQLITE_DENY
                                                                                  : SQLITE_OK;
@@ -38,7 +37,7 @@ int authorize(void*, int action, const char* first, const char* second, const ch
                  ? SQLITE_OK
                  : SQLITE_DENY;
     default:
-      return SQLITE_DENY;
+      return SQLITE_OK;
   }
 }
 

@@ -156,7 +156,7 @@ class TableOutput final : public SqlOutput {
   }
 
   Result<void> finish() override {
-    if (widths_.empty()) {
+    if (widths_.empty() && !header_.empty()) {
       VARVE_TRY(release());
     }
     return {};

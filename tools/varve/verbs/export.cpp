@@ -71,26 +71,36 @@ const Registration k_export({
     .name = "export",
     .group = Group::read,
     .order = 8,
-    .summary = "write the log or the state for other programs: JSON Lines, CSV, Arrow, Parquet",
+    .summary = "write the log or the state for other programs: JSON Lines, CSV, Arrow, Parquet, "
+               "ClickHouse",
     .description =
         "Writes the rows that the filters let through as `jsonl` (the lines of `cat` and `state`), "
         "as `csv` (RFC 4180, one column a field), as `arrow` (Arrow's IPC stream) or as `parquet` "
-        "(by DuckDB's library, which scripts/with-duckdb installs); see docs/export.md. With -o "
+        "(by DuckDB's library, which scripts/with-duckdb installs), or sends them to a "
+        "table of ClickHouse; see docs/export.md. With -o "
         "the file appears when all of it is durable, or not at all; "
         "without it the rows go to stdout.\n\n"
         "Damage does not stop it: what can be proven is written, each gap is named on stderr, and "
         "the exit code is 2.",
     .operands = {{"STORE", "file or directory of any format"}},
-    .examples = {{"export events.jss --to csv --columns seq,did,collection -o events.csv",
-                  "three columns of every record"},
-                 {"export events.jss --to parquet -o events.parquet", "every record, typed"},
-                 {"export jobs/ --to csv --face state", "one line a job"}},
-    .options = {{"to", "FORM", "what to write", 0, false, "arrow csv jsonl parquet"},
+    .examples =
+        {{"export events.jss --to csv --columns seq,did,collection -o events.csv",
+          "three columns of every record"},
+         {"export events.jss --to parquet -o events.parquet", "every record, typed"},
+         {"export events.jss --to clickhouse --url http://127.0.0.1:8123 --table events --create",
+          "into a table; sending again is harmless"},
+         {"export jobs/ --to csv --face state", "one line a job"}},
+    .options = {{"to", "FORM", "what to write", 0, false, "arrow clickhouse csv jsonl parquet"},
                 {"output", "FILE", "the new file; without it stdout", 'o', false, "", false, true},
                 {"force", "", "replace an existing file"},
                 {"face", "NAME", "the log (default) or what it adds up to", 0, false, "log state"},
                 {"columns", "A,B...", "all but jsonl: these columns only, in this order"},
                 {"row-group", "N", "parquet: rows a row group has, at least (default 122880)"},
+                {"url", "URL", "clickhouse: http://HOST:PORT of the server"},
+                {"table", "TABLE", "clickhouse: the table, DATABASE.TABLE or TABLE"},
+                {"create", "", "clickhouse: create the table unless it is there"},
+                {"key", "A,B...", "clickhouse: the columns that tell rows apart (default seq)"},
+                {"batch", "N", "clickhouse: sequence numbers a request has (default 100000)"},
                 {"partial", "", "state: fold what can be read although the format refuses the log"},
                 {"strict", "", "stop at the first fault"},
                 {"plan", "", "print what would be read, and why, instead"}},

@@ -2,6 +2,7 @@
 #include "verbs/export_target.hpp"
 
 #include <map>
+#include <numeric>
 
 namespace varve::cli {
 
@@ -33,15 +34,9 @@ std::string export_target_names(std::string_view separator) {
   return names;
 }
 
-Result<std::vector<std::size_t>> export_columns(const Session& session, const Schema& schema) {
+Result<std::vector<std::size_t>> named_columns(std::string_view option, const std::string& list,
+                                               const Schema& schema) {
   std::vector<std::size_t> columns;
-  if (!session.has("columns")) {
-    for (std::size_t i = 0; i < schema.fields.size(); ++i) {
-      columns.push_back(i);
-    }
-    return columns;
-  }
-  const std::string list = session.arguments().value("columns");
   for (std::size_t at = 0; at <= list.size();) {
     const std::size_t end = std::min(list.find(',', at), list.size());
     const std::string name = list.substr(at, end - at);
@@ -51,12 +46,22 @@ Result<std::vector<std::size_t>> export_columns(const Session& session, const Sc
       for (const Field& field : schema.fields) {
         known += (known.empty() ? "" : ", ") + field.name;
       }
-      return fail(ErrorCode::invalid_argument, "usage",
-                  "--columns: no column \"" + name + "\" (there are " + known + ")");
+      return fail(
+          ErrorCode::invalid_argument, "usage",
+          "--" + std::string(option) + ": no column \"" + name + "\" (there are " + known + ")");
     }
     columns.push_back(static_cast<std::size_t>(index));
     at = end + 1;
   }
+  return columns;
+}
+
+Result<std::vector<std::size_t>> export_columns(const Session& session, const Schema& schema) {
+  if (session.has("columns")) {
+    return named_columns("columns", session.arguments().value("columns"), schema);
+  }
+  std::vector<std::size_t> columns(schema.fields.size());
+  std::iota(columns.begin(), columns.end(), std::size_t{0});
   return columns;
 }
 

@@ -55,6 +55,9 @@ const ExportTarget* find_export_target(std::string_view name);
 // The names, sorted, with `separator` between them.
 std::string export_target_names(std::string_view separator);
 
+// The indexes of the columns in a list with commas, the value of that option.
+Result<std::vector<std::size_t>> named_columns(std::string_view option, const std::string& list,
+                                               const Schema& schema);
 // The indexes of the columns that --columns names, or of all.
 Result<std::vector<std::size_t>> export_columns(const Session& session, const Schema& schema);
 

@@ -48,9 +48,6 @@ enum DuckdbType : std::uint32_t {
   X(3, int, connect, DuckdbHandle database, DuckdbHandle* out)                                 \
   X(6, void, disconnect, DuckdbHandle* connection)                                             \
   X(7, const char*, library_version, )                                                         \
-  X(8, int, create_config, DuckdbHandle* out)                                                  \
-  X(11, int, set_config, DuckdbHandle config, const char* name, const char* value)             \
-  X(12, void, destroy_config, DuckdbHandle* config)                                            \
   X(13, int, query, DuckdbHandle connection, const char* sql, DuckdbResult* out)               \
   X(14, void, destroy_result, DuckdbResult* result)                                            \
   X(21, const char*, result_error, DuckdbResult* result)                                       \

@@ -38,8 +38,11 @@ void note_pages(const FindingList& findings, Source& source) {
 }
 
 // Loads the first world whose address table holds; else the first that can be looked at.
+// checked: what verify found of the data pages, which are not hashed again if the world is the
+// same.
 Result<Source> open_source(io::FileSystem& files, const std::string& path,
-                           const SalvageRequest& request) {
+                           const SalvageRequest& request,
+                           const std::optional<CheckedPages>& checked) {
   Source source;
   VARVE_ASSIGN(source.load.dialect, dialect_option(request.options));
   VARVE_ASSIGN(const Generation first, generation_option(request.options));
@@ -48,18 +51,17 @@ Result<Source> open_source(io::FileSystem& files, const std::string& path,
   source.load.threads = request.threads;
   const bool chosen = request.options.contains("world");
   std::optional<Generation> usable;
+  std::optional<World> usable_world;
   for (const Generation generation : {first, Generation::older}) {
     source.load.generation = generation;
     source.load.check_data = false;
     FindingList findings;
-    VARVE_ASSIGN(const auto world, load_world(*source.file, source.load, Policy::report(findings)));
+    VARVE_ASSIGN(auto world, load_world(*source.file, source.load, Policy::report(findings)));
     note_pages(findings, source);
     source.table_whole = world && findings.errors() == 0;
-    if (world && !usable) {
+    if (world && (!usable || source.table_whole)) {
       usable = generation;
-    }
-    if (source.table_whole) {
-      usable = generation;
+      usable_world = std::move(world);
     }
     if (source.table_whole || chosen) {
       break;
@@ -71,6 +73,12 @@ Result<Source> open_source(io::FileSystem& files, const std::string& path,
   }
   source.load.generation = *usable;
   source.load.check_data = true;
+  if (checked && checked->slot == usable_world->slot &&
+      checked->epoch == usable_world->header.epoch) {
+    source.world = *std::move(usable_world);
+    source.world.bad_pages = checked->bad;
+    return source;
+  }
   FindingList findings;
   VARVE_ASSIGN(auto world, load_world(*source.file, source.load, Policy::report(findings)));
   if (!world) {
@@ -270,16 +278,19 @@ class Salvage {
     return {};
   }
 
-  // What becomes of every page.
+  // What becomes of one page. A vector of these, one a page, is what most of the memory goes to.
+  struct PageFate {
+    std::uint64_t page = 0;
+    std::string_view unit;
+    std::string_view reason;
+    Fate fate = Fate::kept;
+  };
+
+  // What becomes of every page; of two entries of one page the later holds.
   Result<void> take_pages() {
-    std::map<std::uint64_t, SalvageRange> pages;
-    const auto put = [&](std::uint64_t page, const char* unit, Fate fate, std::string reason) {
-      SalvageRange range;
-      range.unit = unit;
-      range.fate = fate;
-      range.reason = std::move(reason);
-      pages.insert_or_assign(page, std::move(range));
-    };
+    std::vector<PageFate> pages;
+    const auto put = [&](std::uint64_t page, std::string_view unit, Fate fate,
+                         std::string_view reason) { pages.push_back({page, unit, reason, fate}); };
     for (const auto& [page, word] : source_.bad_tables) {
       if (page < world_.page_count) put(page, "page", Fate::lost, word);
     }
@@ -300,6 +311,7 @@ class Salvage {
           bad ? word::page_check : "");
     }
     put_journal(put);
+    std::ranges::stable_sort(pages, {}, &PageFate::page);
     return emit(pages);
   }
 
@@ -328,7 +340,7 @@ class Salvage {
   }
 
   // Pages of one kind that follow each other are one range; what is between is free.
-  Result<void> emit(std::map<std::uint64_t, SalvageRange>& pages) {
+  Result<void> emit(std::span<const PageFate> pages) {
     std::uint64_t at = 0;
     std::optional<SalvageRange> open;
     bool records_told = taken_records_ == 0;
@@ -343,32 +355,35 @@ class Salvage {
       }
       return save(std::move(range));
     };
-    const auto step = [&](SalvageRange range, std::uint64_t offset,
-                          std::uint64_t length) -> Result<void> {
-      if (open && open->unit == range.unit && open->fate == range.fate &&
-          open->reason == range.reason) {
+    const auto step = [&](const PageFate& what, std::uint64_t end) -> Result<void> {
+      const std::uint64_t length = (end - what.page) * k_page_bytes;
+      if (open && open->unit == what.unit && open->fate == what.fate &&
+          open->reason == what.reason) {
         open->length += length;
         return {};
       }
       VARVE_TRY(close());
-      range.offset = offset;
-      range.length = length;
-      open = std::move(range);
+      open.emplace();
+      open->unit = what.unit;
+      open->fate = what.fate;
+      open->reason = what.reason;
+      open->offset = what.page * k_page_bytes;
+      open->length = length;
       return {};
     };
-    SalvageRange free;
-    free.unit = "free pages";
-    free.fate = Fate::rebuilt;
-    for (auto& [page, range] : pages) {
-      if (page > at) {
-        VARVE_TRY(step(free, at * k_page_bytes, (page - at) * k_page_bytes));
+    const auto free_until = [&](std::uint64_t end) -> Result<void> {
+      return end > at ? step({at, "free pages", "", Fate::rebuilt}, end) : Result<void>();
+    };
+    for (std::size_t i = 0; i < pages.size(); ++i) {
+      const std::uint64_t page = pages[i].page;
+      if (i + 1 < pages.size() && pages[i + 1].page == page) {
+        continue;
       }
-      VARVE_TRY(step(std::move(range), page * k_page_bytes, k_page_bytes));
+      VARVE_TRY(free_until(page));
+      VARVE_TRY(step(pages[i], page + 1));
       at = page + 1;
     }
-    if (world_.page_count > at) {
-      VARVE_TRY(step(free, at * k_page_bytes, (world_.page_count - at) * k_page_bytes));
-    }
+    VARVE_TRY(free_until(world_.page_count));
     VARVE_TRY(close());
     const std::uint64_t whole = world_.page_count * k_page_bytes;
     if (world_.file_bytes > whole) {
@@ -430,7 +445,7 @@ Result<SalvageReport> salvage_store(io::FileSystem& files, const std::string& pa
                 "this build does not understand the file, so that nothing of it can be proven",
                 path);
   }
-  VARVE_ASSIGN(const Source source, open_source(files, path, request));
+  VARVE_ASSIGN(const Source source, open_source(files, path, request, view->checked_pages()));
   return model::salvage_with(
       files, request, model::LostAndFound::beside, findings,
       [&](model::SalvageOutput* output, FindingSink&) -> Result<SalvageReport> {

@@ -187,6 +187,9 @@ Result<VerifyReport> View::verify_once(const VerifyRequest& request, FindingSink
     report.verdict = findings.verdict();
     return report;
   }
+  if (load.check_data) {
+    checked_pages_ = {world->slot, world->header.epoch, world->bad_pages};
+  }
   report.version = world->header.format_version;
   State state(world->allocations, max_pieces());
   VARVE_ASSIGN(const Journal journal, replay_journal(*file_, *world, load, policy, state));

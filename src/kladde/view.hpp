@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "kladde/reader.hpp"
@@ -12,6 +13,14 @@ namespace varve::kladde {
 
 // The format's entry in the registration table.
 const Format& format();
+
+// What a verify found of the data pages of one world, so that a pass behind it need not hash them
+// again.
+struct CheckedPages {
+  unsigned slot = 0;
+  std::uint64_t epoch = 0;
+  PageSet bad;
+};
 
 // What the format's own options say.
 Result<Dialect> dialect_option(const std::map<std::string, std::string>& options);
@@ -35,6 +44,9 @@ class View final : public StoreView {
   Result<ScanSummary> explain(const ExplainRequest& request, ExplainSink& sink,
                               FindingSink& findings) override;
   Result<StatsReport> stats(FindingSink& findings) override;
+
+  // Of the last verify that looked at the data pages; empty if none did.
+  const std::optional<CheckedPages>& checked_pages() const { return checked_pages_; }
 
  private:
   View(std::unique_ptr<io::File> file, std::string path, OpenOptions options, Dialect dialect,
@@ -72,6 +84,7 @@ class View final : public StoreView {
   OpenOptions options_;
   Dialect dialect_;
   Generation generation_;
+  std::optional<CheckedPages> checked_pages_;
 };
 
 // A finding that changes no verdict.

@@ -7,6 +7,7 @@
 #include "base/checksum.hpp"
 #include "base/compression.hpp"
 #include "base/endian.hpp"
+#include "base/mutant.hpp"
 
 namespace varve::arena {
 
@@ -27,28 +28,31 @@ HeaderCheck invalid(const FrameHeader& header, const char* word, std::uint64_t f
 HeaderCheck check_header(const FrameHeader& header, std::uint64_t room) {
   assert(room >= k_header_bytes);
   if (header.raw_len == 0 && header.comp_len == 0) {
-    if (header.crc32 == 0 && header.seq == k_marker_seq) {
+    if (header.crc32 == 0 && header.seq == k_marker_seq &&
+        !base::mutant("arena-both-zero-marker")) {
       return {UnitKind::marker, header, {}};
     }
-    if (header.crc32 == 0 && header.seq == 0) {
+    if (header.crc32 == 0 && header.seq == 0 && !base::mutant("arena-zero-header")) {
       return {UnitKind::zero_header, header, {}};
     }
     return invalid(header, reason::k_both_lengths_zero, k_raw_len_offset, {}, {});
   }
-  if (header.raw_len == 0 || header.raw_len > k_max_payload_bytes) {
+  if (header.raw_len == 0 ||
+      header.raw_len > k_max_payload_bytes + (base::mutant("arena-raw-len-cap") ? 1U : 0U)) {
     return invalid(header, reason::k_raw_len, k_raw_len_offset,
                    Number::decimal(k_max_payload_bytes), Number::decimal(header.raw_len));
   }
-  if (header.comp_len == 0 || header.comp_len > header.raw_len) {
+  if (header.comp_len == 0 ||
+      (header.comp_len > header.raw_len && !base::mutant("arena-comp-len"))) {
     return invalid(header, reason::k_comp_len, k_comp_len_offset, Number::decimal(header.raw_len),
                    Number::decimal(header.comp_len));
   }
   const std::uint64_t most = k_max_lz4_ratio * header.comp_len;
-  if (header.compressed() && header.raw_len > most) {
+  if (header.compressed() && header.raw_len > most && !base::mutant("arena-ratio")) {
     return invalid(header, reason::k_ratio, k_raw_len_offset, Number::decimal(most),
                    Number::decimal(header.raw_len));
   }
-  if (header.comp_len > room - k_header_bytes) {
+  if (header.comp_len > room - (base::mutant("arena-bounds") ? 0 : k_header_bytes)) {
     return invalid(header, reason::k_bounds, k_comp_len_offset,
                    Number::decimal(room - k_header_bytes), Number::decimal(header.comp_len));
   }
@@ -62,7 +66,7 @@ bool may_have_zero_pair(base::ByteSpan bytes) {
   constexpr std::uint64_t k_ones = 0x0101010101010101ULL;
   constexpr std::uint64_t k_highs = 0x8080808080808080ULL;
   std::size_t at = 0;
-  for (; at + 9 <= bytes.size(); at += 8) {
+  for (; at + 9 <= bytes.size(); at += base::mutant("arena-zero-pair-stride") ? 9 : 8) {
     const std::uint64_t either =
         base::u64le(bytes.data() + at) | base::u64le(bytes.data() + at + 1);
     if (((either - k_ones) & ~either & k_highs) != 0) {
@@ -81,7 +85,8 @@ bool may_have_zero_pair(base::ByteSpan bytes) {
 // bytes, which most blocks do not have, so that few need the token walk.
 bool decode_block(base::ByteSpan block, std::span<std::byte> out) {
   std::uint64_t steps = 0;
-  if (may_have_zero_pair(block) && !lz4_block_plausible(block, out.size(), steps)) {
+  if (!base::mutant("arena-lz4-offset-zero") && may_have_zero_pair(block) &&
+      !lz4_block_plausible(block, out.size(), steps)) {
     return false;
   }
   return base::lz4_decode(block, out);
@@ -101,7 +106,7 @@ std::optional<Fault> check_data(const FrameHeader& header, base::ByteSpan data, 
     payload = data;
   }
   const std::uint32_t crc = base::crc32(payload);
-  if (crc != header.crc32) {
+  if (crc != header.crc32 && !base::mutant("arena-crc")) {
     return Fault{reason::k_crc, k_crc32_offset, Number::hex32(header.crc32), Number::hex32(crc)};
   }
   return std::nullopt;
@@ -181,7 +186,7 @@ bool lz4_block_plausible(base::ByteSpan block, std::uint64_t raw_len, std::uint6
     if (literals == k_long_length && !extend_length(block, at, literals)) {
       return false;
     }
-    if (literals > block.size() - at) {
+    if (literals > block.size() - at + (base::mutant("arena-plausible-literals") ? 1 : 0)) {
       return false;
     }
     at += literals;
@@ -197,7 +202,7 @@ bool lz4_block_plausible(base::ByteSpan block, std::uint64_t raw_len, std::uint6
     }
     const std::uint64_t distance = base::u16le(block.data() + at);
     at += 2;
-    if (distance == 0 || distance > produced) {
+    if (distance == 0 || (distance > produced && !base::mutant("arena-plausible-distance"))) {
       return false;
     }
     std::uint64_t match = token & 15U;

@@ -6,6 +6,7 @@
 
 #include "arena/manifest.hpp"
 #include "base/endian.hpp"
+#include "base/mutant.hpp"
 
 namespace varve::arena {
 
@@ -22,8 +23,12 @@ Result<std::unique_ptr<io::File>> create_segment_file(io::Directory& directory,
   VARVE_ASSIGN(auto file,
                directory.open_file(segment_name(number), io::OpenMode::create_exclusive));
   VARVE_TRY(file->truncate(geometry.new_segment_bytes()));
-  VARVE_TRY(file->sync());
-  VARVE_TRY(directory.sync());
+  if (!base::mutant("arena-create-sync")) {
+    VARVE_TRY(file->sync());
+  }
+  if (!base::mutant("arena-create-dir-sync")) {
+    VARVE_TRY(directory.sync());
+  }
   return file;
 }
 
@@ -56,7 +61,7 @@ auto LogWriter::guarded(Step step) -> decltype(step()) {
                 file_ ? file_->path() : directory_->path());
   }
   auto outcome = step();
-  poisoned_ = !outcome.has_value();
+  poisoned_ = !outcome.has_value() && !base::mutant("arena-poison");
   return outcome;
 }
 
@@ -75,14 +80,17 @@ Result<void> LogWriter::roll_over() {
   if (file_bytes_ < geometry_.segment_bytes) {
     VARVE_TRY(file_->truncate(geometry_.segment_bytes));
   }
-  VARVE_TRY(file_->sync());
+  if (!base::mutant("arena-roll-sync")) {
+    VARVE_TRY(file_->sync());
+  }
   dirty_ = false;
   return create_segment(segment_ + 1);
 }
 
 // Section 6 step 5.
 Result<void> LogWriter::grow(std::uint64_t end) {
-  const std::uint64_t wanted = std::min(end + k_header_bytes, geometry_.segment_bytes);
+  const std::uint64_t wanted = std::min(
+      end + (base::mutant("arena-grow-marker") ? 0 : k_header_bytes), geometry_.segment_bytes);
   if (file_bytes_ >= wanted) {
     return {};
   }
@@ -112,7 +120,7 @@ Result<void> LogWriter::write_pending() {
   const std::uint64_t end = base_ + pending_.size();
   VARVE_TRY(grow(end));
   VARVE_TRY(fill_ahead(end));
-  if (end + k_header_bytes <= file_bytes_) {
+  if (end + k_header_bytes <= file_bytes_ && !base::mutant("arena-no-marker")) {
     append_marker(pending_);
   }
   VARVE_TRY(file_->write_at(pending_, base_));
@@ -127,13 +135,15 @@ Result<LogPlace> LogWriter::add(base::ByteSpan frame) {
     return fail(ErrorCode::invalid_argument, "payload-size", "the frame fits in no segment");
   }
   return guarded([&]() -> Result<LogPlace> {
-    if (frame.size() > geometry_.segment_bytes - end().offset) {
+    if (frame.size() + (base::mutant("arena-roll-bound") ? 1 : 0) >
+        geometry_.segment_bytes - end().offset) {
       VARVE_TRY(roll_over());
     }
     const LogPlace place = end();
     const std::size_t at = pending_.size();
     pending_.insert(pending_.end(), frame.begin(), frame.end());
-    base::store_le(pending_.data() + at + k_seq_offset, next_seq_++);
+    base::store_le(pending_.data() + at + k_seq_offset,
+                   base::mutant("arena-encode-seq") ? next_seq_ : next_seq_++);
     if (pending_.size() >= k_max_pending_bytes) {
       VARVE_TRY(write_pending());
     }
@@ -149,7 +159,9 @@ Result<void> LogWriter::sync() {
   return guarded([&]() -> Result<void> {
     VARVE_TRY(write_pending());
     if (dirty_) {
-      VARVE_TRY(file_->data_sync());
+      if (!base::mutant("arena-data-sync")) {
+        VARVE_TRY(file_->data_sync());
+      }
       dirty_ = false;
     }
     return {};

@@ -8,6 +8,7 @@
 
 #include "arena/json_text.hpp"
 #include "base/json_writer.hpp"
+#include "base/mutant.hpp"
 #include "base/text_coding.hpp"
 
 namespace varve::arena {
@@ -78,10 +79,10 @@ Result<Manifest> parse_manifest(std::string_view text, const std::optional<Geome
   if (!good || !version || !segment_size) {
     return bad_manifest("format.json is not an object of magic, version and segment_size");
   }
-  if (magic != k_manifest_magic) {
+  if (magic != k_manifest_magic && !base::mutant("arena-manifest-magic")) {
     return bad_manifest(fmt::format("format.json names the magic \"{}\"", magic));
   }
-  if (*version > k_newest_version) {
+  if (*version > k_newest_version && !base::mutant("arena-version")) {
     auto error = fail(ErrorCode::unsupported, "unsupported-format", "newer than supported");
     error.error().expected = Number::decimal(k_newest_version);
     error.error().actual = Number::decimal(*version);
@@ -94,7 +95,7 @@ Result<Manifest> parse_manifest(std::string_view text, const std::optional<Geome
   if (geometry && geometry->version == *version) {
     rule = geometry;
   }
-  if (rule->segment_bytes != *segment_size) {
+  if (rule->segment_bytes != *segment_size && !base::mutant("arena-segment-size")) {
     auto error = fail(ErrorCode::damaged, "segment-size-mismatch",
                       "the segment size does not belong to the version");
     error.error().expected = Number::decimal(rule->segment_bytes);
@@ -144,7 +145,8 @@ Result<StoreSchema> parse_schema(std::string_view text) {
     error.error().actual = Number::decimal(*version);
     return error;
   }
-  if (!dimensions || *dimensions == 0 || *dimensions > k_max_dimensions) {
+  if (!dimensions || *dimensions == 0 ||
+      (*dimensions > k_max_dimensions && !base::mutant("arena-dimensions"))) {
     return bad_schema("store.json has no dimensions of 1 to 1000000");
   }
   if (!encrypted) {
@@ -190,7 +192,7 @@ std::optional<std::uint32_t> segment_number(std::string_view name) {
   }
   const std::string_view digits =
       name.substr(k_prefix.size(), name.size() - k_prefix.size() - k_suffix.size());
-  if (digits.size() > 1 && digits[0] == '0') {
+  if (digits.size() > 1 && digits[0] == '0' && !base::mutant("arena-leading-zero")) {
     return std::nullopt;
   }
   std::uint32_t number = 0;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/mutant.hpp"
+
 namespace varve::arena {
 
 std::string_view to_text(TailState::Kind kind) {
@@ -107,13 +109,14 @@ Result<TailState> examine_tail(const SegmentImage& image, const WalkOptions& opt
                                            return true;
                                          },
                                          scanner));
-  if (damage && damage->kind != Damage::Kind::torn) {
+  if (damage && damage->kind != Damage::Kind::torn && !base::mutant("arena-torn-is-end")) {
     return std::unexpected(refusal(image, *damage));
   }
   TailState state;
   state.frames = handler.frames;
   state.end = end.offset;
-  state.next_seq = handler.frames == 0 ? 0 : handler.largest_seq + 1;
+  state.next_seq =
+      handler.frames == 0 ? 0 : handler.largest_seq + (base::mutant("arena-next-seq") ? 0 : 1);
   switch (end.kind) {
     case SegmentEnd::Kind::marker:
       state.kind = TailState::Kind::marker;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/endian.hpp"
+#include "base/mutant.hpp"
 
 namespace varve::arena {
 
@@ -103,7 +104,8 @@ Result<bool> TailScanner::raw_frame_at(std::uint64_t offset, const FrameHeader& 
   if (begin > loaded_) {  // the data are zeros behind the end
     return ~shift_.shift(~0U, header.comp_len) == header.crc32;
   }
-  return shift_.between(prefix_crc(begin), prefix_crc(end), header.comp_len) == header.crc32;
+  return shift_.between(prefix_crc(begin), prefix_crc(end), header.comp_len) == header.crc32 ||
+         base::mutant("arena-scan-raw-crc");
 }
 
 Result<bool> TailScanner::compressed_frame_at(std::uint64_t offset, const FrameHeader& header) {
@@ -158,13 +160,13 @@ Result<std::optional<Proof>> TailScanner::next(std::uint64_t from, bool markers)
         const std::uint64_t left = loaded_ - p;
         const std::uint64_t nonzero =
             find_nonzero({bytes + k_raw_len_offset, std::max<std::uint64_t>(left, 8) - 4});
-        if (markers && base::u32le(bytes) == 0 && nonzero == 8 &&
-            base::u32le(bytes + k_seq_offset) == k_marker_seq &&
+        if (markers && !base::mutant("arena-scan-marker") && base::u32le(bytes) == 0 &&
+            nonzero == 8 && base::u32le(bytes + k_seq_offset) == k_marker_seq &&
             image_.logical_bytes() - p >= k_header_bytes) {
           return Proof{UnitKind::marker, p, decode_header(bytes)};
         }
         // Only a marker can begin within a run of zeros, and only twelve bytes before its end.
-        p += nonzero > 8 ? nonzero - 8 : 1;
+        p += nonzero > 8 ? nonzero - (base::mutant("arena-scan-zeros") ? 7 : 8) : 1;
         continue;
       }
       if (raw_len <= k_max_payload_bytes && comp_len <= raw_len && comp_len != 0) {
@@ -174,7 +176,7 @@ Result<std::optional<Proof>> TailScanner::next(std::uint64_t from, bool markers)
           return Proof{UnitKind::frame, p, header};
         }
       }
-      ++p;
+      p += base::mutant("arena-scan-step") ? 4 : 1;
     }
   }
   return std::optional<Proof>();

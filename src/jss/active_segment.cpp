@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/mutant.hpp"
 #include "io/publish.hpp"
 #include "jss/names.hpp"
 
@@ -39,13 +40,13 @@ Result<std::unique_ptr<ActiveSegment>> ActiveSegment::resume(io::Directory& dire
   active->end_ = decision.frames_end;
   active->summary_ = std::move(decision.summary);
   // A writer before us may have ended without a sync; what we build on must be durable first.
-  active->synced_ = decision.step != RecoveryStep::none;
+  active->synced_ = decision.step != RecoveryStep::none || base::mutant("jss-resume-synced");
   return active;
 }
 
 void ActiveSegment::add(const PressedBlock& block) {
   IndexEntry entry = block.entry;
-  entry.offset = end_ + pending_.size();
+  entry.offset = end_ + (base::mutant("jss-entry-offset") ? 0 : pending_.size());
   summary_.add(block.summary, entry);
   pending_.insert(pending_.end(), block.bytes.begin(), block.bytes.end());
 }
@@ -64,7 +65,9 @@ Result<void> ActiveSegment::write() {
 Result<void> ActiveSegment::sync() {
   VARVE_TRY(write());
   if (!synced_) {
-    VARVE_TRY(file_->data_sync());
+    if (!base::mutant("jss-data-sync")) {
+      VARVE_TRY(file_->data_sync());
+    }
     synced_ = true;
   }
   return {};
@@ -87,14 +90,16 @@ void ActiveSegment::undo_seal(bool header_touched) {
 
 Result<SealedParts> ActiveSegment::seal() {
   // Frames first: a footer must never be durable before what it describes.
-  VARVE_TRY(sync());
+  VARVE_TRY(base::mutant("jss-seal-frames") ? write() : sync());
   base::ZstdEncoder encoder(k_compression_level);
   VARVE_ASSIGN(SealedParts parts, encode_footer(summary_, end_, envelope_of(summary_), encoder));
   if (auto written = file_->write_at(parts.footer, end_); !written) {
     undo_seal(false);
     return std::unexpected(std::move(written).error());
   }
-  VARVE_TRY(file_->data_sync());
+  if (!base::mutant("jss-seal-footer")) {
+    VARVE_TRY(file_->data_sync());
+  }
   if (auto written = file_->write_at(parts.header_bytes, 0); !written) {
     undo_seal(true);
     return std::unexpected(std::move(written).error());

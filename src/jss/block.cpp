@@ -6,6 +6,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "base/mutant.hpp"
+
 namespace varve::jss {
 
 namespace {
@@ -62,7 +64,7 @@ std::optional<Fault> Block::decode() {
     return fault(k_body_too_short, 0, k_body_count_bytes, size);
   }
   const std::uint32_t n = base::u32le(body.data());
-  if (n > k_max_block_rows) {
+  if (n > k_max_block_rows && !base::mutant("jss-row-cap")) {
     return fault(k_body_row_count, 0, k_max_block_rows, n);
   }
   const std::uint64_t fixed_bytes = std::uint64_t{n} * k_row_fixed_bytes;
@@ -70,14 +72,14 @@ std::optional<Fault> Block::decode() {
     return fault(k_body_columns, k_body_count_bytes, fixed_bytes, size - k_body_count_bytes);
   }
   if (n == 0) {
-    if (size != k_body_count_bytes) {
+    if (size != k_body_count_bytes && !base::mutant("jss-not-empty")) {
       return fault(k_body_not_empty, k_body_count_bytes, k_body_count_bytes, size);
     }
     return std::nullopt;
   }
   std::byte* const fixed = body.data() + k_body_count_bytes;
   const auto* kinds = reinterpret_cast<const std::uint8_t*>(fixed + n * k_kind_column);
-  if (const std::uint32_t bad = first_bad_kind(kinds, n); bad != n) {
+  if (const std::uint32_t bad = first_bad_kind(kinds, n); bad != n && !base::mutant("jss-kind")) {
     return Fault{
         k_body_kind, k_body_count_bytes + n * k_kind_column + bad, {}, Number::decimal(kinds[bad])};
   }
@@ -104,7 +106,7 @@ std::optional<Fault> Block::decode() {
   if (auto f = take(std::uint8_t{}, k_rkey_len_column, view.rkey)) return f;
   if (auto f = take(std::uint8_t{}, k_rev_len_column, view.rev)) return f;
   if (auto f = take(std::uint32_t{}, k_payload_len_column, view.payload)) return f;
-  if (left != 0) {
+  if (left != 0 && !base::mutant("jss-trailing")) {
     return fault(k_body_trailing, size - left, size - left, size);
   }
   view.rows = n;
@@ -118,7 +120,10 @@ std::optional<Fault> Block::decode() {
 
 std::optional<Fault> FrameDecoder::decompress(base::ByteSpan frame, std::uint64_t cap_bytes,
                                               base::Buffer& out) {
-  switch (zstd_.decode(frame, std::min(cap_bytes, k_max_body_bytes), out)) {
+  switch (zstd_.decode(
+      frame,
+      base::mutant("jss-cap") ? ~std::uint64_t{0} >> 1 : std::min(cap_bytes, k_max_body_bytes),
+      out)) {
     case base::CodecStatus::ok:
       return std::nullopt;
     case base::CodecStatus::trailing_bytes:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/checksum.hpp"
+#include "base/mutant.hpp"
 
 namespace varve::jss {
 
@@ -51,7 +52,7 @@ class FooterLoader {
     }
     VARVE_ASSIGN(const std::uint64_t computed, metadata_checksum(file_, head_));
     footer_->bytes_checked = k_header_bytes + (file_.size() - h_.footer_offset);
-    if (computed != h_.checksum) {
+    if (computed != h_.checksum && !base::mutant("jss-footer-hash")) {
       refuse(k_checksum_mismatch, 0, k_header_bytes, "header",
              h_.checksum == 0
                  ? "the checksum field is zero although the header describes a sealed segment"
@@ -66,7 +67,7 @@ class FooterLoader {
     if (stop()) {
       return {};
     }
-    if (h_.block_count > k_max_blocks) {
+    if (h_.block_count > k_max_blocks && !base::mutant("jss-block-count")) {
       refuse(k_invalid_footer, 0, k_header_bytes, "header", "block_count is above the cap",
              Number::decimal(k_max_blocks), Number::decimal(h_.block_count));
       return {};
@@ -113,27 +114,29 @@ class FooterLoader {
                    number(e.offset));
       }
       const std::uint64_t block_end = e.offset + k_length_prefix_bytes + e.compressed_size;
-      if (e.offset < k_first_frame_offset || block_end > h_.footer_offset) {
+      if (e.offset < k_first_frame_offset ||
+          block_end > h_.footer_offset + (base::mutant("jss-index-footer") ? 1 : 0)) {
         return bad(
             e.offset < k_first_frame_offset ? "the block begins inside the header"
                                             : "the block ends behind the footer's start",
             number(e.offset < k_first_frame_offset ? k_first_frame_offset : h_.footer_offset),
             number(e.offset < k_first_frame_offset ? e.offset : block_end));
       }
-      if (e.offset < end) {
+      if (e.offset < end && !base::mutant("jss-index-overlap")) {
         return bad("the block begins before the end of the one before it", number(end),
                    number(e.offset));
       }
-      if (e.max_seq < e.min_seq) {
+      if (e.max_seq < e.min_seq && !base::mutant("jss-index-seq")) {
         return bad("max_seq is below min_seq", number(e.min_seq), number(e.max_seq));
       }
-      if (e.max_witnessed_at < e.min_witnessed_at) {
+      if (e.max_witnessed_at < e.min_witnessed_at && !base::mutant("jss-index-time")) {
         return bad("max_witnessed_at is below min_witnessed_at",
                    number(static_cast<std::uint64_t>(e.min_witnessed_at)),
                    number(static_cast<std::uint64_t>(e.max_witnessed_at)));
       }
       if (e.event_count > 0) {
-        if (last_with_rows != nullptr && e.min_seq <= last_with_rows->max_seq) {
+        if (last_with_rows != nullptr &&
+            e.min_seq + (base::mutant("jss-index-order") ? 1 : 0) <= last_with_rows->max_seq) {
           return bad("min_seq is not above max_seq of the block with rows before it",
                      number(last_with_rows->max_seq + 1), number(e.min_seq));
         }

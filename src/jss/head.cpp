@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/mutant.hpp"
 #include "jss/segment_file.hpp"
 
 namespace varve::jss {
@@ -25,8 +26,8 @@ std::optional<HeaderRule> first_broken_layout_rule(const Header& h, std::uint64_
   const HeaderRule rules[] = {
       {h.footer_offset >= k_header_bytes, k_footer_offset_offset, 8,
        "footer_offset lies inside the header", number(k_header_bytes), number(h.footer_offset)},
-      {h.footer_offset <= size, k_footer_offset_offset, 8,
-       "footer_offset lies behind the end of the file", number(size), number(h.footer_offset)},
+      {h.footer_offset <= size + (base::mutant("jss-layout-end") ? 1 : 0), k_footer_offset_offset,
+       8, "footer_offset lies behind the end of the file", number(size), number(h.footer_offset)},
       {h.block_index_offset == h.footer_offset, k_block_index_offset_offset, 8,
        "block_index_offset is not footer_offset", number(h.footer_offset),
        number(h.block_index_offset)},
@@ -124,7 +125,7 @@ SegmentHead parse_head(base::ByteSpan first_bytes, std::uint64_t size_bytes,
   }
   // A zero checksum means active, unless the rest of the header describes a sealed file: then the
   // checksum was lost, and the comparison with the computed one will say so.
-  if (h.checksum == 0 && (broken || h.version != k_version)) {
+  if (h.checksum == 0 && (broken || h.version != k_version || base::mutant("jss-active-zero"))) {
     head.state = SegmentState::active;
     note_dirty_active_header(head, name);
     return head;

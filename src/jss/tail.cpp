@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/mutant.hpp"
+
 namespace varve::jss {
 
 namespace {
@@ -62,7 +64,8 @@ Result<bool> all_zero(const SegmentFile& file, std::uint64_t offset, std::uint64
     const auto piece = std::span(buffer).first(
         static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), end - offset)));
     VARVE_TRY(file.read(piece, offset));
-    if (std::any_of(piece.begin(), piece.end(), [](std::byte b) { return b != std::byte{0}; })) {
+    if (!base::mutant("jss-zero-tail") &&
+        std::any_of(piece.begin(), piece.end(), [](std::byte b) { return b != std::byte{0}; })) {
       return false;
     }
     offset += piece.size();
@@ -94,7 +97,8 @@ Result<bool> matches_footer(const SegmentFile& file, std::span<const FrameRef> f
     }
     VARVE_ASSIGN(const bool whole,
                  prover.prove(frame.offset + k_length_prefix_bytes, frame.frame_bytes));
-    if (whole && found != implied_entry(frame, prover.block())) {
+    if (whole && found != implied_entry(frame, prover.block()) &&
+        !base::mutant("jss-footer-match")) {
       return false;
     }
   }
@@ -135,7 +139,7 @@ Result<std::optional<FrameRef>> hunt_frame(const SegmentFile& file, std::uint64_
   HuntBudget budget(end - offset);
   base::Bytes buffer(static_cast<std::size_t>(std::min<std::uint64_t>(k_scan_bytes, end - offset)));
   // The magic of the first frame that may begin behind `offset`.
-  std::uint64_t at = offset + 1 + k_length_prefix_bytes;
+  std::uint64_t at = offset + (base::mutant("jss-hunt-first") ? 2 : 1) + k_length_prefix_bytes;
   while (at < end && end - at >= k_zstd_magic_bytes && budget.blocks != 0) {
     const auto piece = std::span(buffer).first(
         static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), end - at)));
@@ -149,7 +153,7 @@ Result<std::optional<FrameRef>> hunt_frame(const SegmentFile& file, std::uint64_
       }
     }
     // The last three bytes may begin a magic that the next piece ends.
-    at += piece.size() - (k_zstd_magic_bytes - 1);
+    at += piece.size() - (base::mutant("jss-hunt-step") ? 0 : k_zstd_magic_bytes - 1);
   }
   return std::optional<FrameRef>();
 }

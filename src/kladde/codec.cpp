@@ -7,6 +7,7 @@
 
 #include "base/checksum.hpp"
 #include "base/endian.hpp"
+#include "base/mutant.hpp"
 
 namespace varve::kladde {
 
@@ -45,7 +46,7 @@ std::expected<PageView, Fault> decode_page(base::ByteSpan page) {
   view.kind = base::u8(page[k_kind_offset]);
   view.epoch = base::u64le(page.data() + k_epoch_offset);
   const std::size_t content_bytes = base::u16le(page.data() + k_content_size_offset);
-  if (content_bytes > k_max_page_content) {
+  if (content_bytes > k_max_page_content + (base::mutant("kladde-page-content") ? 1U : 0U)) {
     return std::unexpected(Fault{word::page_check, k_content_size_offset,
                                  Number::decimal(k_max_page_content),
                                  Number::decimal(content_bytes)});
@@ -54,7 +55,7 @@ std::expected<PageView, Fault> decode_page(base::ByteSpan page) {
   const std::size_t crc_offset = k_content_offset + content_bytes;
   const std::uint32_t stored = base::u32le(page.data() + crc_offset);
   const std::uint32_t calculated = frame_crc(page.data(), k_content_size_offset, content_bytes);
-  if (stored != calculated) {
+  if (stored != calculated && !base::mutant("kladde-page-crc")) {
     return std::unexpected(
         Fault{word::page_check, crc_offset, Number::hex32(stored), Number::hex32(calculated)});
   }
@@ -67,11 +68,11 @@ std::expected<PageView, Fault> expect_page(base::ByteSpan page, std::uint8_t kin
   if (!view) {
     return view;
   }
-  if (view->kind != kind) {
+  if (view->kind != kind && !base::mutant("kladde-page-kind")) {
     return std::unexpected(
         Fault{word::page_kind, k_kind_offset, Number::hex8(kind), Number::hex8(view->kind)});
   }
-  if (view->epoch > max_epoch) {
+  if (view->epoch > max_epoch && !base::mutant("kladde-page-newer")) {
     return std::unexpected(Fault{word::page_newer, k_epoch_offset, Number::decimal(max_epoch),
                                  Number::decimal(view->epoch)});
   }
@@ -87,8 +88,10 @@ void seal_page(std::span<std::byte, k_page_bytes> page, std::uint8_t kind, std::
   const std::size_t crc_offset = k_content_offset + content_bytes;
   base::store_le(page.data() + crc_offset,
                  frame_crc(page.data(), k_content_size_offset, content_bytes));
-  std::memset(page.data() + crc_offset + k_page_crc_bytes, 0,
-              k_page_bytes - crc_offset - k_page_crc_bytes);
+  if (!base::mutant("kladde-page-tail")) {
+    std::memset(page.data() + crc_offset + k_page_crc_bytes, 0,
+                k_page_bytes - crc_offset - k_page_crc_bytes);
+  }
 }
 
 const char* to_text(SlotStatus status) {
@@ -130,20 +133,23 @@ Slot decode_slot(unsigned index, base::ByteSpan bytes) {
     page_bytes = std::min(bytes.size(), std::size_t{1} << slot.log2_page_size);
   }
   slot.content_bytes = base::u16le(bytes.data() + k_slot_content_size_offset);
-  if (k_slot_content_offset + slot.content_bytes + k_page_crc_bytes > page_bytes) {
+  if (k_slot_content_offset + slot.content_bytes +
+          (base::mutant("kladde-slot-size") ? 0 : k_page_crc_bytes) >
+      page_bytes) {
     slot.status = SlotStatus::content_size;
     return slot;
   }
   slot.stored_crc = base::u32le(bytes.data() + k_slot_content_offset + slot.content_bytes);
   slot.calculated_crc = frame_crc(bytes.data(), k_slot_content_size_offset, slot.content_bytes);
   slot.header = decode_header(bytes.data());
-  if (slot.stored_crc != slot.calculated_crc) {
+  if (slot.stored_crc != slot.calculated_crc && !base::mutant("kladde-slot-crc")) {
     slot.status = SlotStatus::checksum;
   } else if (other_size) {
     slot.status = SlotStatus::page_size;
-  } else if (base::u8(bytes[k_slot_kind_offset]) != k_kind_table) {
+  } else if (base::u8(bytes[k_slot_kind_offset]) != k_kind_table &&
+             !base::mutant("kladde-slot-kind")) {
     slot.status = SlotStatus::kind;
-  } else if (slot.header.epoch % 2 != index) {
+  } else if (slot.header.epoch % 2 != index && !base::mutant("kladde-slot-parity")) {
     slot.status = SlotStatus::parity;
   } else {
     slot.status = SlotStatus::valid;
@@ -176,7 +182,8 @@ void encode_slot(std::span<std::byte, k_page_bytes> page, const Header& header,
 
 std::optional<unsigned> governing_slot(const Slot& slot_0, const Slot& slot_1) {
   if (slot_0.valid() && slot_1.valid()) {
-    return slot_0.header.epoch > slot_1.header.epoch ? 0U : 1U;
+    return (slot_0.header.epoch > slot_1.header.epoch) != base::mutant("kladde-older-governs") ? 0U
+                                                                                               : 1U;
   }
   if (slot_0.valid()) {
     return 0U;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "kladde/record.hpp"
 
+#include "base/mutant.hpp"
+
 namespace varve::kladde {
 
 const char* to_text(RecordKind kind) {
@@ -23,17 +25,18 @@ const char* to_text(RecordKind kind) {
 
 bool within_bounds(const Record& record) {
   const auto fits = [](std::uint64_t offset, std::uint64_t length) {
-    return offset + length <= k_max_u32;
+    return offset + length <= k_max_u32 + (base::mutant("kladde-length-bound") ? 1 : 0);
   };
-  if (record.id == 0 || !fits(record.offset, record.length)) {
+  if ((record.id == 0 && !base::mutant("kladde-id-zero")) || !fits(record.offset, record.length)) {
     return false;
   }
   switch (record.kind) {
     case RecordKind::splice:
-      return fits(record.offset, record.old_length);
+      return fits(record.offset, record.old_length) || base::mutant("kladde-splice-bound");
     case RecordKind::copy:
     case RecordKind::move:
-      return record.source != 0 && fits(record.source_offset, record.length);
+      return (record.source != 0 || base::mutant("kladde-source-zero")) &&
+             fits(record.source_offset, record.length);
     default:
       return true;
   }
@@ -41,7 +44,7 @@ bool within_bounds(const Record& record) {
 
 bool RecordDecoder::take(std::uint32_t& out) {
   const auto value = cursor_.varint();
-  if (!value || *value > k_max_u32) {
+  if (!value || (*value > k_max_u32 && !base::mutant("kladde-varint-range"))) {
     return false;
   }
   out = static_cast<std::uint32_t>(*value);
@@ -77,7 +80,8 @@ std::expected<std::optional<Record>, Fault> RecordDecoder::next() {
   Record record;
   record.position = static_cast<std::uint32_t>(cursor_.position());
   const std::uint8_t tag = *cursor_.u8();
-  const bool reserved = tag < k_record_free || tag > k_record_move;
+  const bool reserved =
+      tag < k_record_free || tag > k_record_move + (base::mutant("kladde-tag-range") ? 1 : 0);
   record.kind = static_cast<RecordKind>(tag);
   if (reserved || !read_fields(record) || !within_bounds(record)) {
     return std::unexpected(Fault{word::transaction, record.position, {}, Number::hex8(tag)});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/mutant.hpp"
 #include "kladde/reader.hpp"
 #include "kladde/store_core.hpp"
 #include "kladde/transaction_body.hpp"
@@ -29,7 +30,9 @@ Result<void> Store::create(io::FileSystem& files, const std::string& path) {
   encode_slot(std::span<std::byte, k_page_bytes>(pages.data(), k_page_bytes), Header{},
               empty_table);
   VARVE_TRY(file->write_at(pages, 0));
-  VARVE_TRY(file->sync());
+  if (!base::mutant("kladde-create-sync")) {
+    VARVE_TRY(file->sync());
+  }
   return directory->sync();
 }
 
@@ -48,7 +51,9 @@ Result<std::unique_ptr<Store>> Store::open(io::FileSystem& files, const std::str
   VARVE_ASSIGN(auto world, load_world(*core->file, request, policy));
   VARVE_TRY(check_writable(*world, checked.dialect, path));
   // The governing header may not be durable yet: no page may be reused before it is.
-  VARVE_TRY(core->file->data_sync());
+  if (!base::mutant("kladde-open-sync")) {
+    VARVE_TRY(core->file->data_sync());
+  }
   core->committed = std::move(world->allocations);
   world->allocations.clear();
   VARVE_TRY(core->recover(*world, request));
@@ -285,7 +290,9 @@ Result<void> Store::compact() {
 }
 
 Result<void> StoreCore::sync() {
-  VARVE_TRY(poison_on_error(file->data_sync()));
+  if (!base::mutant("kladde-store-sync")) {
+    VARVE_TRY(poison_on_error(file->data_sync()));
+  }
   space.header_is_durable();
   return {};
 }

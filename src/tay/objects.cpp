@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/checksum.hpp"
+#include "base/mutant.hpp"
 
 namespace varve::tay {
 
@@ -63,18 +64,18 @@ std::optional<ObjectFault> check_fixed_object(ByteSpan bytes, std::string_view m
   const std::size_t crc_at = size - 4;
   const std::uint32_t stored = base::u32be(bytes.data() + crc_at);
   const std::uint32_t computed = base::crc32c(bytes.first(crc_at));
-  if (stored != computed) {
+  if (stored != computed && !base::mutant("tay-object-crc")) {
     return corrupt("checksum", crc_at, Number::hex32(stored), Number::hex32(computed));
   }
   const std::uint8_t flags = base::u8(bytes[k_flags_at]);
-  if (flags != 0) {
+  if (flags != 0 && !base::mutant("tay-object-flags")) {
     ObjectFault fault =
         corrupt("unsupported_flags", k_flags_at, Number::decimal(0), Number::decimal(flags));
     fault.type = Class::unsupported;
     return fault;
   }
   const std::uint16_t reserved = base::u16be(bytes.data() + k_reserved_at);
-  if (reserved != 0) {
+  if (reserved != 0 && !base::mutant("tay-object-reserved")) {
     return corrupt("reserved_bytes", k_reserved_at, Number::decimal(0), Number::decimal(reserved));
   }
   return std::nullopt;
@@ -84,12 +85,12 @@ std::optional<ObjectFault> decode_store(ByteSpan bytes, Id& out) {
   if (auto fault = check_fixed_object(bytes, k_store_magic, k_store_bytes, "incomplete_store")) {
     return fault;
   }
-  if (bytes.size() > k_store_bytes) {
+  if (bytes.size() > k_store_bytes && !base::mutant("tay-store-trailing")) {
     return corrupt("trailing_store_bytes", k_store_bytes, Number::decimal(k_store_bytes),
                    Number::decimal(bytes.size()));
   }
   out = load_id(bytes.data() + k_store_id_at);
-  if (is_zero(out)) {
+  if (is_zero(out) && !base::mutant("tay-store-id-zero")) {
     return corrupt("invalid_store_id", k_store_id_at);
   }
   return std::nullopt;
@@ -127,12 +128,12 @@ std::optional<ObjectFault> check_header_place(const SegmentHeader& header, std::
                                               const Id& store_id, std::uint64_t file_bytes) {
   ObjectFault fault;
   fault.type = Class::mismatch;
-  if (header.segment_id != name_id) {
+  if (header.segment_id != name_id && !base::mutant("tay-header-id")) {
     fault.fault = {"id", k_header_id_at, Number::decimal(name_id),
                    Number::decimal(header.segment_id)};
     return fault;
   }
-  if (header.store_id != store_id) {
+  if (header.store_id != store_id && !base::mutant("tay-header-store")) {
     fault.fault = {"store_id", k_header_store_id_at, Number::hex64(base::u64be(store_id.data())),
                    Number::hex64(base::u64be(header.store_id.data()))};
     return fault;
@@ -182,24 +183,25 @@ std::optional<ObjectFault> decode_footer(ByteSpan bytes, SegmentFooter& out) {
 
 std::optional<ObjectFault> check_footer_header(const SegmentFooter& footer,
                                                const SegmentHeader& header) {
-  if (footer.segment_id != header.segment_id) {
+  if (footer.segment_id != header.segment_id && !base::mutant("tay-footer-id")) {
     return corrupt("mismatch_id", k_footer_id_at, Number::decimal(header.segment_id),
                    Number::decimal(footer.segment_id));
   }
-  if (footer.first_sequence != header.first_sequence) {
+  if (footer.first_sequence != header.first_sequence && !base::mutant("tay-footer-first")) {
     return corrupt("mismatch_first_sequence", k_footer_first_at,
                    Number::decimal(header.first_sequence), Number::decimal(footer.first_sequence));
   }
   if (is_zero(footer.store_id)) {
     return corrupt("invalid_store_id", k_footer_store_id_at);
   }
-  if (footer.store_id != header.store_id) {
+  if (footer.store_id != header.store_id && !base::mutant("tay-footer-store")) {
     return corrupt("mismatch_store_id", k_footer_store_id_at,
                    Number::hex64(base::u64be(header.store_id.data())),
                    Number::hex64(base::u64be(footer.store_id.data())));
   }
   if (footer.record_count - 1 > k_u64_max - footer.first_sequence ||
-      footer.last_sequence != footer.first_sequence + (footer.record_count - 1)) {
+      (footer.last_sequence != footer.first_sequence + (footer.record_count - 1) &&
+       !base::mutant("tay-relation"))) {
     return corrupt("count_sequence_relation", k_footer_last_at,
                    Number::decimal(footer.first_sequence + (footer.record_count - 1)),
                    Number::decimal(footer.last_sequence));
@@ -211,15 +213,15 @@ std::optional<ObjectFault> check_footer_records(const SegmentFooter& footer,
                                                 std::uint64_t record_count,
                                                 std::uint64_t last_sequence,
                                                 std::uint32_t segment_crc) {
-  if (footer.record_count != record_count) {
+  if (footer.record_count != record_count && !base::mutant("tay-footer-count")) {
     return corrupt("mismatch_count", k_footer_count_at, Number::decimal(footer.record_count),
                    Number::decimal(record_count));
   }
-  if (footer.last_sequence != last_sequence) {
+  if (footer.last_sequence != last_sequence && !base::mutant("tay-footer-last")) {
     return corrupt("mismatch_last_sequence", k_footer_last_at,
                    Number::decimal(footer.last_sequence), Number::decimal(last_sequence));
   }
-  if (footer.segment_crc != segment_crc) {
+  if (footer.segment_crc != segment_crc && !base::mutant("tay-footer-crc")) {
     return ObjectFault{Class::segment_crc,
                        {"mismatch_segment_crc", k_footer_segment_crc_at,
                         Number::hex32(footer.segment_crc), Number::hex32(segment_crc)},

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/mutant.hpp"
+
 namespace varve::tay {
 
 namespace {
@@ -16,19 +18,19 @@ DecodedRecord failed(DecodedRecord out, RecordStatus status, Fault fault) {
 // Steps 5 to 9: the values of a header whose CRC holds, and those that an encoder refuses.
 std::optional<Fault> check_values(std::uint8_t flags, const RecordHeader& header,
                                   std::uint64_t length) {
-  if (flags != 0) {
+  if (flags != 0 && !base::mutant("tay-flags")) {
     return Fault{"flags", k_record_flags_at, Number::decimal(0), Number::decimal(flags)};
   }
-  if (header.type == 0 || header.type > k_max_type) {
+  if (header.type == 0 || header.type > k_max_type + (base::mutant("tay-type-range") ? 1 : 0)) {
     return Fault{"reserved_type", k_record_type_at, {}, Number::decimal(header.type)};
   }
-  if (header.schema == 0) {
+  if (header.schema == 0 && !base::mutant("tay-schema")) {
     return Fault{"invalid_schema", k_record_schema_at, {}, Number::decimal(0)};
   }
-  if (header.sequence == 0) {
+  if (header.sequence == 0 && !base::mutant("tay-sequence-zero")) {
     return Fault{"invalid_sequence", k_record_sequence_at, {}, Number::decimal(0)};
   }
-  if (length > k_max_payload_bytes) {
+  if (length > k_max_payload_bytes && !base::mutant("tay-payload-length")) {
     return Fault{"payload_length_exceeds_format", k_record_length_at,
                  Number::decimal(k_max_payload_bytes), Number::decimal(length)};
   }
@@ -50,7 +52,7 @@ DecodedRecord decode_record_header(ByteSpan available, std::uint32_t payload_bud
     return out;
   }
   const std::uint8_t version = base::u8(available[k_record_version_at]);
-  if (version != k_version) {
+  if (version != k_version && !base::mutant("tay-record-version")) {
     return failed(out, version == 0 ? RecordStatus::corrupt : RecordStatus::unsupported,
                   {version == 0 ? "invalid_format" : "format", k_record_version_at,
                    Number::decimal(k_version), Number::decimal(version)});
@@ -60,7 +62,7 @@ DecodedRecord decode_record_header(ByteSpan available, std::uint32_t payload_bud
   }
   const std::uint32_t crc = base::crc32c(available.first(k_record_header_crc_at));
   out.header = load_record_header(available.data());
-  if (crc != out.header.header_crc) {
+  if (crc != out.header.header_crc && !base::mutant("tay-header-crc")) {
     return failed(out, RecordStatus::corrupt,
                   {"header_checksum", k_record_header_crc_at, Number::hex32(out.header.header_crc),
                    Number::hex32(crc)});
@@ -70,7 +72,7 @@ DecodedRecord decode_record_header(ByteSpan available, std::uint32_t payload_bud
     return failed(out, flags != 0 ? RecordStatus::unsupported : RecordStatus::corrupt, *fault);
   }
   out.header_proven = true;
-  if (out.header.payload_length > payload_budget) {
+  if (out.header.payload_length > payload_budget && !base::mutant("tay-payload-budget")) {
     return failed(out, RecordStatus::resource_limit,
                   {"payload_length", k_record_length_at, Number::decimal(payload_budget),
                    Number::decimal(out.header.payload_length)});
@@ -86,7 +88,7 @@ DecodedRecord decode_record(ByteSpan available, std::uint32_t payload_budget) {
   }
   const std::size_t length = out.header.payload_length;
   const std::size_t behind_header = available.size() - k_record_header_bytes;
-  if (behind_header < length + k_record_trailer_bytes) {
+  if (behind_header + (base::mutant("tay-trailer") ? 1 : 0) < length + k_record_trailer_bytes) {
     out.status = behind_header < length ? RecordStatus::incomplete_payload
                                         : RecordStatus::incomplete_checksum;
     return out;
@@ -94,7 +96,7 @@ DecodedRecord decode_record(ByteSpan available, std::uint32_t payload_budget) {
   const ByteSpan payload = available.subspan(k_record_header_bytes, length);
   const std::uint32_t crc = base::crc32c(payload, out.header.header_crc);
   const std::uint32_t stored = base::u32be(payload.data() + length);
-  if (crc != stored) {
+  if (crc != stored && !base::mutant("tay-record-crc")) {
     return failed(out, RecordStatus::corrupt,
                   {"record_checksum", k_record_header_bytes + length, Number::hex32(stored),
                    Number::hex32(crc)});
@@ -125,7 +127,7 @@ std::optional<Fault> encode_record(std::uint8_t type, std::uint8_t schema, std::
   const std::uint32_t header_crc = base::crc32c(ByteSpan(out).subspan(begin));
   writer.u32be(header_crc);
   writer.bytes(payload);
-  writer.u32be(base::crc32c(payload, header_crc));
+  writer.u32be(base::crc32c(payload, base::mutant("tay-record-crc-chain") ? 0 : header_crc));
   return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutant.hpp"
 #include "tay/refusal.hpp"
 #include "tay/replay.hpp"
 #include "tay/window.hpp"
@@ -70,6 +71,9 @@ std::optional<Refusal> list_again(const Ownership& owner, const Listing& before,
   if (!now) {
     return refusal_of(now.error(), "recheck");
   }
+  if (base::mutant("tay-list-again")) {
+    return std::nullopt;
+  }
   if (!same_entries(before.root, now->root) || !same_entries(before.segments, now->segments)) {
     return changed_view("changed_listing", "the directories changed while they were inspected");
   }
@@ -84,7 +88,7 @@ std::optional<Refusal> judge_listing(const Listing& listing, const Budgets& budg
   for (const SegmentEntry& entry : listing.canonical) {
     total += entry.identity.size_bytes;
   }
-  if (total > budgets.total_segment_bytes) {
+  if (total > budgets.total_segment_bytes && !base::mutant("tay-replay-budget")) {
     Refusal out = make_refusal(RefusalKind::resource_limit, "listing", "max_total_segment_bytes",
                                "the segments are larger than their budget");
     out.physical_kind = "io_or_resource_error";

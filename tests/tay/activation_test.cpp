@@ -51,6 +51,23 @@ TEST_F(Activation, RefusesWhatChangedMeanwhile) {
             RefusalKind::changed_view);
 }
 
+TEST_F(Activation, RecoveryRefusesAFileThatAppearedWhileItRead) {
+  const std::string stage =
+      std::string(k_root) + "/segments/" + segment_stage_name(2, Bytes(k_id_bytes, std::byte{1}));
+  bool put = false;
+  files.set_hook([&](const io::Call& call) {
+    if (!put && call.kind == io::CallKind::read && call.path == segment_path(1)) {
+      put = true;
+      ASSERT_TRUE(files.put(stage, {}));
+    }
+  });
+  const auto candidate = recover_at(files, &environment);
+  files.set_hook(nullptr);
+  ASSERT_TRUE(put);
+  ASSERT_FALSE(candidate);
+  EXPECT_EQ(candidate.error().word, "changed_listing");
+}
+
 TEST_F(Activation, RefusesAfterTheWindow) {
   EXPECT_EQ(refused([&] { environment.advance_ns(31'000'000'000); }).word,
             "activation_window_expired");

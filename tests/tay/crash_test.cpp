@@ -64,6 +64,76 @@ struct Initialize {
   }
 };
 
+struct Killed {};
+
+// Runs `work` until it makes its call number `call`: from there on it changes nothing. What it had
+// written stays as it is, durable or not.
+template <class Work>
+void kill_at(std::uint64_t call, io::SimulatedFileSystem& files, Work work) {
+  std::uint64_t made = 0;
+  files.set_hook([&](const io::Call&) {
+    if (made++ == call) {
+      files.set_fault(io::Fault{0, io::FaultKind::io_error, true, io::k_all_calls});
+      throw Killed{};
+    }
+  });
+  EXPECT_THROW(work(), Killed);
+  files.set_hook(nullptr);
+  files.set_fault(std::nullopt);
+}
+
+// Section 9: an initialization that was killed, finished on request.
+struct InitializeAgain {
+  std::uint64_t calls = 0;  // the first has so many
+
+  void operator()(io::SimulatedFileSystem& files, Promises& promises) const {
+    io::FixedEnvironment environment;
+    kill_at(calls, files, [&] { (void)make_store(files, environment); });
+    InitializeOptions options;
+    options.existing = files.identity_of(k_root).has_value();
+    options.environment = &environment;
+    if (initialize(files, k_root, options)) {
+      promises.acknowledge(1);
+    }
+  }
+  static std::string check(io::SimulatedFileSystem& files, const Claim& claim) {
+    return Initialize::check(files, claim);
+  }
+};
+
+// Another implementation may have written the first segment's header in place, and not made it
+// durable.
+struct InitializeBegun {
+  void operator()(io::SimulatedFileSystem& files, Promises& promises) const {
+    io::FixedEnvironment environment;
+    InitializeOptions options;
+    options.existing = true;
+    options.environment = &environment;
+    const auto root = files.make_directories(k_root);
+    ASSERT_TRUE(root);
+    ASSERT_TRUE((*root)->make_directory(k_segments_name, 0700));
+    Bytes header;
+    encode_header({1, 1, Id{std::byte{7}}}, header);
+    const auto file = files.open_file(segment_path(1), io::OpenMode::create_exclusive);
+    ASSERT_TRUE(file && (*file)->write_at(header, 0));
+    if (initialize(files, k_root, options)) {
+      promises.acknowledge(1);
+    }
+  }
+  static std::string check(io::SimulatedFileSystem& files, const Claim& claim) {
+    return claim.acknowledged > 0 ? Initialize::check(files, claim) : "";
+  }
+};
+
+// How many calls an initialization makes.
+std::uint64_t calls_of_initialize(const io::simulated::Image& image) {
+  io::SimulatedFileSystem files(image, {});
+  io::FixedEnvironment environment;
+  files.set_trace(true);
+  EXPECT_TRUE(make_store(files, environment));
+  return files.trace().size();
+}
+
 // Section 10: batches of records, in one mode.
 struct Append {
   Durability durability = Durability::sync;
@@ -216,6 +286,23 @@ TEST(Crashes, EveryFailingCall) {
   expect_kept("seal and rotate", store_image(Rotate::k_records), Rotate{});
   expect_kept("activate, rotation interrupted", store_image(Rotate::k_records, true), Activate{});
   EXPECT_TRUE(table.publish("tay-call"));
+}
+
+TEST(Crashes, OfAnInitializationThatFinishesAnother) {
+  io::SimulatedFileSystem empty;
+  ASSERT_TRUE(empty.add_directory("/data"));
+  const std::uint64_t calls = calls_of_initialize(empty.image());
+  std::uint64_t states = 0;
+  for (std::uint64_t ended = 0; ended < calls; ++ended) {
+    const InitializeAgain run{ended};
+    const CrashOutcome outcome = every_crash(empty.image(), run, run.check, crash_options());
+    EXPECT_EQ(outcome.problems, 0U) << "ended at call " << ended << ": " << outcome.first_problem;
+    states += outcome.report.states;
+  }
+  EXPECT_GT(states, 100U);
+  const InitializeBegun begun;
+  const CrashOutcome outcome = every_crash(empty.image(), begun, begun.check, crash_options());
+  EXPECT_EQ(outcome.problems, 0U) << outcome.first_problem;
 }
 
 // The embedded store as a whole: what a caller was told is there after any crash.

@@ -182,6 +182,7 @@ class Mapper {
   Result<void> find_live() {
     VARVE_ASSIGN(const auto pointer, read_small_file(*map_.arena, k_pointer_name));
     map_.pointer_present = pointer.has_value();
+    map_.pointer = pointer.value_or("");
     if (pointer) {
       map_.other_bytes += pointer->size();
     }
@@ -381,6 +382,17 @@ class Mapper {
   bool manifest_bad_ = false;
 };
 
+// Whether CURRENT is what it was when the names were read. One that named nothing then must name
+// nothing now: the generations were listed before it was read.
+Result<bool> still_holds(const StoreMap& map) {
+  VARVE_ASSIGN(const auto pointer, read_small_file(*map.arena, k_pointer_name));
+  if (pointer.has_value() != map.pointer_present || pointer.value_or("") != map.pointer) {
+    return false;
+  }
+  return map.live || !pointer || !valid_generation_name(*pointer) ||
+         !map.arena->open_directory(*pointer).has_value();
+}
+
 }  // namespace
 
 Result<StoreMap> map_store(io::FileSystem& files, const std::string& path,
@@ -392,9 +404,8 @@ Result<StoreMap> map_store(io::FileSystem& files, const std::string& path,
     if (!options.generation.empty()) {
       return map;
     }
-    VARVE_ASSIGN(const auto pointer, read_small_file(*map.arena, k_pointer_name));
-    const bool same = pointer ? map.live_sub == *pointer || !map.live : map.live_sub.empty();
-    if (same) {
+    VARVE_ASSIGN(const bool holds, still_holds(map));
+    if (holds) {
       return map;
     }
     if (attempt == k_attempts) {

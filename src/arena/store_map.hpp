@@ -53,6 +53,7 @@ struct StoreMap {
   Geometry geometry;
   bool manifest_lost = false;  // no manifest, and the segments do not look like version 1
   bool pointer_present = false;
+  std::string pointer;                  // what CURRENT holds, if it is there
   std::vector<Generation> generations;  // the "gen-" directories, sorted
   bool arena_has_segments = false;      // seg_*.bin in the arena directory itself
   std::vector<std::string> abandoned;   // ".compact-*" directories in the store

@@ -155,6 +155,34 @@ TEST(Structure, GenerationsThroughCurrent) {
   EXPECT_TRUE(verify(files, "/s").words(Severity::warning).starts_with("bad-pointer"));
 }
 
+// Whenever a compaction publishes another generation and removes the one before, a reader finds one
+// of them.
+TEST(Structure, AGenerationThatIsReplacedWhileNamesAreReadIsNoDamage) {
+  const std::string arena = "/s/vectors_data.bin/";
+  std::uint64_t calls = 1;
+  for (std::uint64_t at = 0; at < calls; ++at) {
+    io::SimulatedFileSystem files;
+    put(files, arena + "format.json", k_manifest_2);
+    put(files, arena + "gen-7-1/format.json", k_manifest_2);
+    put(files, arena + "gen-7-1/seg_0.bin", frame("x", 0) + marker());
+    put(files, arena + "CURRENT", "gen-7-1");
+    calls = 0;
+    files.set_hook([&](const io::Call&) {
+      if (calls++ == at) {
+        put(files, arena + "gen-7-2/format.json", k_manifest_2);
+        put(files, arena + "gen-7-2/seg_0.bin", frame("x", 0) + marker());
+        put(files, arena + "CURRENT", "gen-7-2");
+        ASSERT_TRUE(files.erase(arena + "gen-7-1"));
+      }
+    });
+    const auto view = ArenaView::open(files, "/s", {}, std::nullopt);
+    files.set_hook(nullptr);
+    ASSERT_TRUE(view.has_value()) << at << ": " << view.error().text();
+    EXPECT_EQ(joined(payloads_of(scan(**view).lines)), bytes_json("x")) << at;
+  }
+  EXPECT_GT(calls, 10U);
+}
+
 TEST(Damage, GoesOnBehindIt) {
   struct Row {
     std::size_t at;

@@ -35,7 +35,9 @@ Result<void> Window::fill(std::uint64_t offset, std::size_t want) {
   }
   begin_ = offset;
   length_ = kept;
-  const std::size_t needed = std::max(want, k_read_bytes);
+  // No more than there is: a small store is opened without a window of zeros.
+  const auto needed = static_cast<std::size_t>(
+      std::min<std::uint64_t>(std::max(want, k_read_bytes), end_ - offset));
   if (buffer_.size() < needed) {
     buffer_.resize(needed);
   }

@@ -60,7 +60,7 @@ class LiveStore : public ::testing::TestWithParam<std::string> {
       auto appender = format_.open_appender(files, path_, request);
       ASSERT_TRUE(appender) << appender.error().text();
       for (int i = 0; i < 40 && !done_; ++i, ++n) {
-        while (n > 8 * (looks_ + 1) && !done_) {  // so that the log does not outgrow the looks
+        while (!is_due(n) && !done_) {
           std::this_thread::sleep_for(std::chrono::microseconds(50));
         }
         for (const std::string& line : lines_of(GetParam(), n)) {
@@ -79,6 +79,24 @@ class LiveStore : public ::testing::TestWithParam<std::string> {
         ASSERT_TRUE(sealed) << sealed.error().text();
       }
     }
+  }
+
+  // Record n is written when so many looks were taken that the log does not outgrow them; or, with
+  // a pace, a thousand a second.
+  bool is_due(std::uint64_t n) const {
+    if (!paced_) {
+      return n <= 8 * (looks_ + 1);
+    }
+    return std::chrono::steady_clock::now() - begun_ >= std::chrono::milliseconds(n);
+  }
+
+  void make() {
+    WriteRequest request;
+    request.threads = 1;
+    if (GetParam() == "arena") request.options["bare"] = "1";
+    if (GetParam() == "jss") fs::create_directory(path_);
+    const auto made = format_.init(io::posix_file_system(), path_, request);
+    ASSERT_TRUE(made) << made.error().text();
   }
 
   void look(std::uint64_t number) {
@@ -126,17 +144,14 @@ class LiveStore : public ::testing::TestWithParam<std::string> {
   std::atomic<bool> done_ = false;
   std::atomic<std::uint64_t> written_ = 0;
   std::atomic<std::uint64_t> looks_ = 0;
+  bool paced_ = false;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::uint64_t torn_ = 0;
   std::uint64_t again_ = 0;
 };
 
 TEST_P(LiveStore, NoLookFindsDamageThatIsNone) {
-  WriteRequest request;
-  request.threads = 1;
-  if (GetParam() == "arena") request.options["bare"] = "1";
-  if (GetParam() == "jss") fs::create_directory(path_);
-  const auto made = format_.init(io::posix_file_system(), path_, request);
-  ASSERT_TRUE(made) << made.error().text();
+  ASSERT_NO_FATAL_FAILURE(make());
   std::thread writer([this] { write(); });
   for (std::uint64_t i = 0; i < reads() && !HasFailure(); ++i) {
     SCOPED_TRACE("look " + std::to_string(i));
@@ -153,6 +168,24 @@ TEST_P(LiveStore, NoLookFindsDamageThatIsNone) {
               static_cast<unsigned long long>(reads()), static_cast<unsigned long long>(torn_),
               static_cast<unsigned long long>(again_));
   // At rest it is whole.
+  EXPECT_EQ(to_text(look_at(format_, io::posix_file_system(), path_).verdict), "clean");
+}
+
+TEST_P(LiveStore, VerifyBesideAThousandRecordsASecond) {
+  ASSERT_NO_FATAL_FAILURE(make());
+  paced_ = true;
+  std::thread writer([this] { write(); });
+  const std::uint64_t verifies = std::getenv("VARVE_LIVE_READS") != nullptr ? 100 : 20;
+  for (std::uint64_t i = 0; i < verifies && !HasFailure(); ++i) {
+    SCOPED_TRACE("verify " + std::to_string(i));
+    look(3 * i);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  done_ = true;
+  writer.join();
+  std::printf("%s: %llu written, %llu verifies\n", GetParam().c_str(),
+              static_cast<unsigned long long>(written_), static_cast<unsigned long long>(verifies));
+  EXPECT_GT(written_, 1U);
   EXPECT_EQ(to_text(look_at(format_, io::posix_file_system(), path_).verdict), "clean");
 }
 

@@ -23,7 +23,7 @@ struct Host {
   TableKind kind;
 };
 
-std::string quoted(std::string_view name) {
+std::string in_quotes(std::string_view name) {
   std::string out = "\"";
   for (const char c : name) {
     out += c;
@@ -49,7 +49,7 @@ std::string declaration(const TableShape& shape) {
   std::string out = "CREATE TABLE x(";
   for (const TableColumn& column : shape.columns) {
     out += out.ends_with('(') ? "" : ",";
-    out += quoted(column.name) + declared_type(column.type) + (column.hidden ? " HIDDEN" : "");
+    out += in_quotes(column.name) + declared_type(column.type) + (column.hidden ? " HIDDEN" : "");
   }
   return out + ")";
 }

@@ -16,7 +16,7 @@
  * Where a call fails its other results are set to NULL or left alone. No C++ exception leaves.
  * Callbacks must return normally: they may neither throw nor jump out.
  *
- * Lifecycle: every name here is there since 0.1, the first version. Until 1.0 a minor version may
+ * Lifecycle: each call says since which version it is there. Until 1.0 a minor version may
  * change or drop names, and says so in CHANGELOG.md; the shared library's SONAME carries the minor
  * version. Values of enumerations are never reused, and option structs only grow at their end;
  * other structs do not change within a minor version. */
@@ -194,40 +194,41 @@ typedef struct varve_verify_summary {
 typedef struct varve_store varve_store;   /* open for reading */
 typedef struct varve_writer varve_writer; /* open for appending */
 
-/* "0.1.0". Lives as long as the library. */
+/* "0.1.0". Lives as long as the library. Since 0.1. */
 const char* varve_version(void);
 
-/* Frees an error; NULL is fine. */
+/* Frees an error; NULL is fine. Since 0.1. */
 void varve_error_free(varve_error* error);
 
-/* Frees a text that a call gave; NULL is fine. */
+/* Frees a text that a call gave; NULL is fine. Since 0.1. */
 void varve_text_free(char* text);
 
 /* Opens the store at `path` for reading; nothing is locked, written or created. On success *store
- * is a handle to end with varve_close(). What is appended later is not seen. */
+ * is a handle to end with varve_close(). What is appended later is not seen. Since 0.1. */
 varve_code varve_open(const char* path, const varve_open_options* options, varve_store** store,
                       varve_error** error);
 
-/* Ends a handle of varve_open(). */
+/* Ends a handle of varve_open(). Since 0.1. */
 void varve_close(varve_store* store);
 
-/* "jss", "tay"... Lives as long as the library. */
+/* "jss", "tay"... Lives as long as the library. Since 0.1. */
 const char* varve_format(const varve_store* store);
 
-/* What the store is: a document of schema varve.info/1, to free with varve_text_free(). */
+/* What the store is: a document of schema varve.info/1, to free with varve_text_free().
+ * Since 0.1. */
 varve_code varve_info(varve_store* store, char** json, varve_error** error);
 
 /* Looks one thing up by its key, which `varve help get` describes: "4711", "at://...", "@8192". It
  * may be empty where an option of varve_open() says what to get. `json` gets the thing as the
  * program prints it, to free with varve_text_free(). Where it has bytes of its own (an allocation,
  * a payload), *bytes gets them, to free with varve_text_free() as well, and *length their number;
- * else NULL and 0. `bytes` and `length` may both be NULL. */
+ * else NULL and 0. `bytes` and `length` may both be NULL. Since 0.1. */
 varve_code varve_get(varve_store* store, const char* key, const varve_get_options* options,
                      varve_finding_fn finding, void* user, char** json, char** bytes,
                      size_t* length, varve_error** error);
 
 /* Gives every row that the options ask for to `record`, and damage on the way to `finding` (NULL:
- * only counted in the verdict). `summary` may be NULL. */
+ * only counted in the verdict). `summary` may be NULL. Since 0.1. */
 varve_code varve_scan(varve_store* store, const varve_scan_options* options, varve_record_fn record,
                       varve_finding_fn finding, void* user, varve_scan_summary* summary,
                       varve_error** error);
@@ -237,29 +238,30 @@ varve_code varve_scan(varve_store* store, const varve_scan_options* options, var
  * outlive the handle, and ends with its own release(), on any thread. The scan runs on a thread of
  * the stream; `finding`, unless NULL, is called there until the stream has given its end or is
  * released, so `user` must live that long. On failure `stream` is left alone. The struct is that of
- * the Arrow C stream interface, which this header does not define. */
+ * the Arrow C stream interface, which this header does not define. Since 0.1. */
 struct ArrowArrayStream;
 varve_code varve_export_arrow(varve_store* store, const varve_scan_options* options,
                               varve_finding_fn finding, void* user, struct ArrowArrayStream* stream,
                               varve_error** error);
 
 /* What varve_scan() with these options would read and why, as JSON, to free with
- * varve_text_free(). VARVE_UNSUPPORTED where the format has nothing to plan. */
+ * varve_text_free(). VARVE_UNSUPPORTED where the format has nothing to plan. Since 0.1. */
 varve_code varve_plan(varve_store* store, const varve_scan_options* options, char** json,
                       varve_error** error);
 
 /* Checks the whole store. Damage is no failure of the call: it is in `summary`, which must not be
- * NULL, and goes to `finding`, which may be. */
+ * NULL, and goes to `finding`, which may be. Since 0.1. */
 varve_code varve_verify(varve_store* store, const varve_verify_options* options,
                         varve_finding_fn finding, void* user, varve_verify_summary* summary,
                         varve_error** error);
 
 /* Writes a new store of every intact record of the one at `path`, which stays untouched. `json`
- * gets the report, schema varve.salvage/1, to free with varve_text_free(). */
+ * gets the report, schema varve.salvage/1, to free with varve_text_free(). Since 0.1. */
 varve_code varve_salvage(const char* path, const varve_salvage_options* options,
                          varve_finding_fn finding, void* user, char** json, varve_error** error);
 
-/* Makes an empty store of the named format at `path`, where nothing may be. No handle is left. */
+/* Makes an empty store of the named format at `path`, where nothing may be. No handle is left.
+ * Since 0.1. */
 varve_code varve_create(const char* format, const char* path, const varve_write_options* options,
                         varve_error** error);
 
@@ -267,43 +269,45 @@ varve_code varve_create(const char* format, const char* path, const varve_write_
  * gets a report of schema varve.write/1, to free with varve_text_free(). VARVE_UNSUPPORTED where
  * the format has no such thing. No handle is left behind.
  *
- * Seal: closes the growing segment for good, with footer and checksums. */
+ * Seal: closes the growing segment for good, with footer and checksums. Since 0.1. */
 varve_code varve_seal(const char* path, const varve_write_options* options, char** json,
                       varve_error** error);
 
 /* Recover: what the format's own engine does when it opens a store after a crash. Refuses what is
- * damaged; that is for varve_salvage(). */
+ * damaged; that is for varve_salvage(). Since 0.1. */
 varve_code varve_recover(const char* path, const varve_write_options* options, char** json,
                          varve_error** error);
 
-/* Compact: leaves out what the state no longer needs. */
+/* Compact: leaves out what the state no longer needs. Since 0.1. */
 varve_code varve_compact(const char* path, const varve_write_options* options, char** json,
                          varve_error** error);
 
 /* Backup: copies the store, which may be in use, into the new directory `target`, with a catalogue
- * of hashes. The store is neither locked nor written to. */
+ * of hashes. The store is neither locked nor written to. Since 0.1. */
 varve_code varve_backup(const char* path, const char* target, const varve_write_options* options,
                         char** json, varve_error** error);
 
 /* Opens the store at `path` for appending: takes its lock and recovers it, which may write. On
- * success *writer is a handle to end with varve_writer_close() or varve_writer_abandon(). */
+ * success *writer is a handle to end with varve_writer_close() or varve_writer_abandon().
+ * Since 0.1. */
 varve_code varve_writer_open(const char* path, const varve_write_options* options,
                              varve_writer** writer, varve_error** error);
 
 /* Appends one record, given as the program's `append` takes it: `length` bytes of JSON. Durable
- * once varve_writer_sync() has returned VARVE_OK. */
+ * once varve_writer_sync() has returned VARVE_OK. Since 0.1. */
 varve_code varve_writer_append(varve_writer* writer, const char* json, size_t length,
                                varve_error** error);
 
 /* Makes what was appended durable. `acknowledged`, if not NULL, gets the number of records that are
- * durable, of all that this handle took. After a failure the handle is VARVE_POISONED. */
+ * durable, of all that this handle took. After a failure the handle is VARVE_POISONED. Since 0.1.
+ */
 varve_code varve_writer_sync(varve_writer* writer, uint64_t* acknowledged, varve_error** error);
 
 /* Says that no more records come, makes all durable, lets go of the lock. The handle is gone
- * afterwards, also if the call fails. */
+ * afterwards, also if the call fails. Since 0.1. */
 varve_code varve_writer_close(varve_writer* writer, varve_error** error);
 
-/* Lets go of the lock without making durable what was not synced. The handle is gone. */
+/* Lets go of the lock without making durable what was not synced. The handle is gone. Since 0.1. */
 void varve_writer_abandon(varve_writer* writer);
 
 #ifdef __cplusplus

@@ -24,6 +24,12 @@ Result<StagedFile> StagedFile::create(Directory& directory, std::string name) {
   return StagedFile(directory, std::move(name), std::move(file));
 }
 
+Result<StagedFile> StagedFile::take_up(Directory& directory, std::string name) {
+  VARVE_ASSIGN(auto file, directory.open_file(name, OpenMode::create));
+  VARVE_TRY(file->lock(LockKind::exclusive));
+  return StagedFile(directory, std::move(name), std::move(file));
+}
+
 StagedFile::StagedFile(StagedFile&& other) noexcept
     : directory_(other.directory_),
       name_(std::move(other.name_)),

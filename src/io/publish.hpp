@@ -26,6 +26,9 @@ class StagedFile {
  public:
   // Creates the staging file, which must not exist. The directory is borrowed and outlives this.
   static Result<StagedFile> create(Directory& directory, std::string name);
+  // The same over what an earlier run has left under that name, or a new file. It is locked, so
+  // that two runs do not write it at once: ErrorCode::locked.
+  static Result<StagedFile> take_up(Directory& directory, std::string name);
   StagedFile(StagedFile&&) noexcept;
   StagedFile& operator=(StagedFile&&) = delete;
   ~StagedFile();

@@ -104,10 +104,38 @@ Result<Json> steps_json(SqlConnection& connection, std::string_view statement) {
   }
 }
 
+// The verdict of a statement that only counts; nullopt if it does more, or has to be run without.
+// No row has reached the sink then.
+Result<std::optional<Verdict>> run_counting(StoreTables& tables, std::string_view statement,
+                                            FindingSink& findings, SqlSink& sink) {
+  // Findings are told when it is certain that this run is the one; more than anybody reads are not.
+  FindingList held(100'000);
+  SqlObserver observer(held, nullptr);
+  observer.count_rows();
+  VARVE_ASSIGN(const auto connection, SqlConnection::open(tables, observer));
+  const auto prepared = connection->prepare(statement);
+  if (!prepared || !connection->only_counts(statement)) {
+    return std::nullopt;
+  }
+  const auto pushed = push_rows(*connection, prepared->get(), sink);
+  if (observer.counted_too_many()) {
+    return std::nullopt;
+  }
+  for (Finding& finding : held.findings()) {
+    findings.add(std::move(finding));
+  }
+  VARVE_TRY(pushed);
+  return observer.verdict();
+}
+
 }  // namespace
 
 Result<Verdict> run_sql(StoreTables& tables, std::string_view statement, FindingSink& findings,
                         SqlSink& sink) {
+  VARVE_ASSIGN(const auto counted, run_counting(tables, statement, findings, sink));
+  if (counted) {
+    return *counted;
+  }
   SqlObserver observer(findings, nullptr);
   VARVE_ASSIGN(const auto connection, SqlConnection::open(tables, observer));
   VARVE_ASSIGN(const Statement prepared, connection->prepare(statement));

@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "query/row_counts.hpp"
 #include "store/sql_names.hpp"
 
 namespace varve::query {
@@ -63,6 +64,9 @@ Result<std::unique_ptr<SqlConnection>> SqlConnection::open(StoreTables& tables,
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   if (rc == SQLITE_OK) {
     rc = add_tables(out->connection_, tables, observer);
+  }
+  if (rc == SQLITE_OK && observer.counting()) {
+    rc = add_weighted_count(out->connection_, observer.row_weight());
   }
   if (rc != SQLITE_OK) {
     return out->error(rc);
@@ -135,6 +139,10 @@ Result<Statement> SqlConnection::prepare(std::string_view text) {
     return refuse("parameters have no values here");
   }
   return statement;
+}
+
+bool SqlConnection::only_counts(std::string_view statement) const {
+  return query::only_counts(connection_, statement);
 }
 
 Result<bool> SqlConnection::step(sqlite3_stmt* statement) {

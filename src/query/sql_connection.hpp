@@ -22,6 +22,13 @@ class SqlObserver final : public TableObserver {
   void ended(Verdict verdict) override { verdict_ = worse(verdict_, verdict); }
   void failed(const Error& error) override { error_ = error; }
   std::vector<PlannedScan>* planning() override { return planned_; }
+  std::int64_t* row_weight() override { return counting_ ? &weight_ : nullptr; }
+  void too_many_values() override { too_many_values_ = true; }
+
+  // From now on tables count (row_counts.hpp).
+  void count_rows() { counting_ = true; }
+  bool counting() const { return counting_; }
+  bool counted_too_many() const { return too_many_values_; }
 
   Verdict verdict() const { return verdict_; }
   const std::optional<Error>& error() const { return error_; }
@@ -32,6 +39,9 @@ class SqlObserver final : public TableObserver {
   std::unordered_set<std::string> told_;
   Verdict verdict_ = Verdict::clean;
   std::optional<Error> error_;
+  bool counting_ = false;
+  bool too_many_values_ = false;
+  std::int64_t weight_ = 1;
 };
 
 struct CloseStatement {
@@ -50,6 +60,8 @@ class SqlConnection {
 
   // The one reading statement that the text is.
   Result<Statement> prepare(std::string_view text);
+  // Whether the statement, here, does nothing but count.
+  bool only_counts(std::string_view statement) const;
   // True if there is a row; false at the end.
   Result<bool> step(sqlite3_stmt* statement);
 

@@ -2,6 +2,7 @@
 // The virtual table module: tables of a store inside a SQLite connection.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,11 @@ class TableObserver {
   virtual void failed(const Error& error) = 0;
   // Not null: scans are not run but noted there, and have no rows.
   virtual std::vector<PlannedScan>* planning() { return nullptr; }
+  // Not null: tables give, where they can (row_counts.hpp), a row a value and put there how many
+  // rows it stands for. One cursor at a time.
+  virtual std::int64_t* row_weight() { return nullptr; }
+  // There are more values than a counting table holds: the query fails and must be run without.
+  virtual void too_many_values() {}
 };
 
 // Adds the tables of a store to a connection, each under its name: log, state, units, segments,

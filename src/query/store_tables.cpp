@@ -106,42 +106,9 @@ std::optional<TableKind> table_of_name(std::string_view name) {
   return std::nullopt;
 }
 
-TableStream::TableStream(StoreTables& tables, std::unique_ptr<StoreView> view)
-    : tables_(tables), view_(std::move(view)) {}
-TableStream::~TableStream() {
-  rows_.reset();  // the scan uses the view
-  tables_.give_back(std::move(view_));
-}
-
-Result<std::optional<Batch>> TableStream::next(FindingSink& findings) {
-  auto batch = rows_->next(findings);
-  // A view need not map batches that it makes on the scan's own thread.
-  if (batch && *batch && request_.mapper != nullptr && (*batch)->mapped.empty()) {
-    request_.mapper->map(**batch);
-  }
-  return batch;
-}
-
-Result<std::unique_ptr<StoreTables>> StoreTables::open(StoreSource source) {
-  std::unique_ptr<StoreTables> tables(new StoreTables(std::move(source)));
-  VARVE_ASSIGN(auto view, tables->take_view());
-  tables->shape_face(TableKind::log, view->schema(Face::log));
-  tables->shape_face(TableKind::state, view->schema(Face::state));
-  for (const Schema* schema : {&unit_schema(), &segment_schema(), &finding_schema()}) {
-    TableShape shape{schema, {}};
-    for (const Field& field : schema->fields) {
-      shape.columns.push_back({.name = field.name, .type = field.type});
-    }
-    tables->shapes_.push_back(std::move(shape));
-  }
-  tables->give_back(std::move(view));
-  return tables;
-}
-
-void StoreTables::shape_face(TableKind kind, const Schema& schema) {
+TableShape face_shape(const Format& format, Face face, const Schema& schema) {
   TableShape shape{&schema, {}};
-  const Format& format = *source_.format;
-  const bool log = kind == TableKind::log;
+  const bool log = face == Face::log;
   std::vector<const FilterSpec*> unused;
   for (const FilterSpec& filter : format.filters()) {
     if (lists_word(filter.verbs, log ? "cat" : "state")) {
@@ -175,7 +142,41 @@ void StoreTables::shape_face(TableKind kind, const Schema& schema) {
                              .filter = filter});
   }
   shape.columns.push_back({.name = "line", .hidden = true, .is_line = true});
-  shapes_.push_back(std::move(shape));
+  return shape;
+}
+
+TableStream::TableStream(StoreTables& tables, std::unique_ptr<StoreView> view)
+    : tables_(tables), view_(std::move(view)) {}
+TableStream::~TableStream() {
+  rows_.reset();  // the scan uses the view
+  tables_.give_back(std::move(view_));
+}
+
+Result<std::optional<Batch>> TableStream::next(FindingSink& findings) {
+  auto batch = rows_->next(findings);
+  // A view need not map batches that it makes on the scan's own thread.
+  if (batch && *batch && request_.mapper != nullptr && (*batch)->mapped.empty()) {
+    request_.mapper->map(**batch);
+  }
+  return batch;
+}
+
+Result<std::unique_ptr<StoreTables>> StoreTables::open(StoreSource source) {
+  std::unique_ptr<StoreTables> tables(new StoreTables(std::move(source)));
+  VARVE_ASSIGN(auto view, tables->take_view());
+  tables->shapes_.push_back(
+      face_shape(*tables->source_.format, Face::log, view->schema(Face::log)));
+  tables->shapes_.push_back(
+      face_shape(*tables->source_.format, Face::state, view->schema(Face::state)));
+  for (const Schema* schema : {&unit_schema(), &segment_schema(), &finding_schema()}) {
+    TableShape shape{schema, {}};
+    for (const Field& field : schema->fields) {
+      shape.columns.push_back({.name = field.name, .type = field.type});
+    }
+    tables->shapes_.push_back(std::move(shape));
+  }
+  tables->give_back(std::move(view));
+  return tables;
 }
 
 const TableShape& StoreTables::shape(TableKind kind) const {
@@ -234,6 +235,7 @@ Result<std::unique_ptr<TableStream>> StoreTables::start(TableKind kind,
   auto stream = std::make_unique<TableStream>(*this, std::move(view));
   StoreView& opened = *stream->view_;
   if (!is_face(kind)) {
+    stream->request_.mapper = request.mapper;
     stream->rows_.emplace(report_work(kind, opened, source_.request.threads));
     return stream;
   }

@@ -43,6 +43,9 @@ struct TableShape {
   std::vector<TableColumn> columns;
 };
 
+// The shape of `log` or `state`; the schema outlives it.
+TableShape face_shape(const Format& format, Face face, const Schema& schema);
+
 // Where the rows come from.
 struct StoreSource {
   const Format* format = nullptr;
@@ -106,7 +109,6 @@ class StoreTables {
   void give_back(std::unique_ptr<StoreView> view);
   Predicate own_predicate(Face face) const;
   ScanRequest scan_request(TableKind kind, const TableRequest& request) const;
-  void shape_face(TableKind kind, const Schema& schema);
 
   StoreSource source_;
   std::vector<std::unique_ptr<StoreView>> idle_;

@@ -108,11 +108,15 @@ int Cursor::filter(const char* plan_text, sqlite3_value** values) {
   if (!request) {
     return SQLITE_OK;
   }
+  const auto counted = counted_column(table_.shape(), plan.columns_used);
+  counting_ = table_.observer().row_weight() != nullptr && counted;
+  if (counting_) {
+    return fetch_counts(*counted, *std::move(request));
+  }
   lines_wanted_ = table_.shape().columns.back().is_line && request->columns.back();
   auto stream = table_.tables().start(table_.kind(), *request);
   if (!stream) {
-    table_.observer().failed(stream.error());
-    return table_.fail(stream.error());
+    return fail(stream.error());
   }
   stream_ = *std::move(stream);
   at_end_ = false;
@@ -132,12 +136,50 @@ int Cursor::note(const TableRequest& request, bool empty) {
   if (!empty) {
     auto plan = table_.tables().plan(table_.kind(), request);
     if (!plan) {
-      table_.observer().failed(plan.error());
-      return table_.fail(plan.error());
+      return fail(plan.error());
     }
     scan.plan = *std::move(plan);
   }
   table_.observer().planning()->push_back(std::move(scan));
+  return SQLITE_OK;
+}
+
+int Cursor::fail(const Error& error) {
+  at_end_ = true;
+  table_.observer().failed(error);
+  return table_.fail(error);
+}
+
+// Scans to the end at once: SQLite wants the values in order.
+int Cursor::fetch_counts(std::optional<std::size_t> column, TableRequest request) {
+  const CountMapper mapper(column);
+  request.mapper = &mapper;
+  auto stream = table_.tables().start(table_.kind(), request);
+  if (!stream) {
+    return fail(stream.error());
+  }
+  counts_ = {};
+  Findings findings(table_.observer(), table_.kind());
+  for (;;) {
+    auto batch = (*stream)->next(findings);
+    if (!batch || findings.refusal) {
+      return fail(findings.refusal ? *findings.refusal : batch.error());
+    }
+    if (!*batch) {
+      break;
+    }
+    if (!counts_.add(**batch)) {
+      table_.observer().too_many_values();
+      return SQLITE_ERROR;
+    }
+  }
+  table_.observer().ended((*stream)->verdict());
+  count_ = counts_.all().begin();
+  at_end_ = count_ == counts_.all().end();
+  row_id_ = 1;
+  if (!at_end_) {
+    *table_.observer().row_weight() = count_->second;
+  }
   return SQLITE_OK;
 }
 
@@ -146,10 +188,7 @@ int Cursor::fetch() {
   do {
     auto batch = stream_->next(findings);
     if (!batch || findings.refusal) {
-      at_end_ = true;
-      const Error& error = findings.refusal ? *findings.refusal : batch.error();
-      table_.observer().failed(error);
-      return table_.fail(error);
+      return fail(findings.refusal ? *findings.refusal : batch.error());
     }
     if (!*batch) {
       at_end_ = true;
@@ -179,6 +218,14 @@ void Cursor::split_lines() {
 }
 
 int Cursor::next() {
+  if (counting_) {
+    ++row_id_;
+    at_end_ = ++count_ == counts_.all().end();
+    if (!at_end_) {
+      *table_.observer().row_weight() = count_->second;
+    }
+    return SQLITE_OK;
+  }
   if (++row_ < batch_.rows) {
     ++row_id_;
     return SQLITE_OK;
@@ -188,7 +235,9 @@ int Cursor::next() {
 
 int Cursor::column(sqlite3_context* context, std::size_t at) const {
   const TableShape& shape = table_.shape();
-  if (at < shape.schema->fields.size()) {
+  if (counting_) {
+    give_text(context, count_->first);
+  } else if (at < shape.schema->fields.size()) {
     give(context, shape.columns[at].type, batch_.columns[at], row_);
   } else if (shape.columns[at].is_line && row_ < lines_.size()) {
     give_text(context, lines_[row_]);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "query/row_counts.hpp"
 #include "query/sqlite_module.hpp"
 
 namespace varve::query {
@@ -47,6 +48,8 @@ class Cursor : public sqlite3_vtab_cursor {
 
  private:
   int fetch();
+  int fetch_counts(std::optional<std::size_t> column, TableRequest request);
+  int fail(const Error& error);
   int note(const TableRequest& request, bool empty);
   void split_lines();
 
@@ -58,6 +61,10 @@ class Cursor : public sqlite3_vtab_cursor {
   std::size_t row_ = 0;                  // in the batch
   sqlite3_int64 row_id_ = 0;             // from 1, in the order of the scan
   bool at_end_ = true;
+  // In place of rows, if the connection counts.
+  RowCounts counts_;
+  std::map<std::string, std::int64_t, std::less<>>::const_iterator count_;
+  bool counting_ = false;
 };
 
 }  // namespace varve::query

@@ -298,6 +298,70 @@ TEST(SqlPushdown, FindsWhatSqliteFinds) {
   EXPECT_GT(found, 50U);
 }
 
+// Statements that only count take another way than those that nearly do; both give the same.
+TEST(SqlCounts, AreThoseOfRowsOneByOne) {
+  VARVE_REQUIRE_SHARED();
+  const struct {
+    const char* counting;
+    const char* plain;
+  } k_cases[] = {
+      {"select count(*) from log", "select count(seq) from log"},
+      {"select collection, count(*) from log group by 1",
+       "select collection, count(seq) from log group by 1"},
+      {"select count(*), did from log group by did having count(*) > 2 order by 1 desc, 2 limit 5",
+       "select count(seq), did from log group by did having count(seq) > 2 order by 1 desc, 2 "
+       "limit 5"},
+      {"select kind, count(*) from log where kind > 'd' group by kind",
+       "select kind, count(seq) from log where kind > 'd' group by kind"},
+      {"select count(*) from log where collection = 'app.bsky.feed.post'",
+       "select count(seq) from log where collection = 'app.bsky.feed.post'"},
+      {"select count(*) from log where kind in ('update', 'delete')",
+       "select count(seq) from log where kind in ('update', 'delete')"},
+      {"select count(*) filter (where kind = 'create'), count(*) from log",
+       "select sum(kind = 'create'), count(seq) from log"},
+      {"select count(*) from log where did = 'nobody'",
+       "select count(seq) from log where did = 'nobody'"},
+      {"select kind, count(*) from log group by kind order by kind desc",
+       "select kind, count(seq) from log group by kind order by kind desc"},
+      {"select upper(kind), count(*) from log group by 1",
+       "select upper(kind), count(seq) from log group by 1"},
+      {"select count(*) from (select distinct kind from log)",
+       "select count(distinct kind) from log"},
+      {"select count(*) from (select kind from log group by kind)",
+       "select count(distinct kind) from log"},
+      {"select distinct count(*) from log group by kind order by 1",
+       "select distinct n from (select count(seq) as n from log group by kind) order by 1"},
+      {"select kind, count(*) over (partition by kind) as n from log order by 1, 2",
+       "select kind, n from log join (select kind as k, count(seq) as n from log group by 1) on k "
+       "= "
+       "kind order by 1, 2"},
+      {"select sum(1), count(*) from log", "select count(seq), count(seq) from log"},
+      {"select count(*) from log a, (values (1), (2))", "select 2 * count(seq) from log"},
+      {"select count(*), (select count(*) from state) from log",
+       "select count(seq), (select count(did) from state) from log"},
+      {"select kind collate nocase, count(*) from log group by 1",
+       "select kind, count(seq) from log group by kind collate nocase"},
+      {"select count(*) from units", "select count(length) from units"},
+      {"select code, count(*) from findings group by 1",
+       "select code, count(offset) from findings group by 1"},
+  };
+  for (const char* fixture : {"fixtures/jss/plan", "fixtures/jss/invalid/block_bit_flipped.jss"}) {
+    const std::string store = shared_path(fixture).string();
+    for (const auto& c : k_cases) {
+      const RunResult counting = run_real({"sql", store, c.counting, "--csv"});
+      const RunResult plain = run_real({"sql", store, c.plain, "--csv"});
+      if (plain.exit_code == 64 || plain.out.empty()) {
+        EXPECT_EQ(counting.out, plain.out) << c.counting;
+        continue;  // a state that the format refuses
+      }
+      const auto body = [](const std::string& out) { return out.substr(out.find('\n')); };
+      EXPECT_EQ(body(counting.out), body(plain.out)) << c.counting;
+      EXPECT_EQ(counting.err, plain.err) << c.counting;
+      EXPECT_EQ(counting.exit_code, plain.exit_code) << c.counting;
+    }
+  }
+}
+
 TEST(SqlPushdown, AFilterWithoutAColumnIsAnArgument) {
   VARVE_REQUIRE_SHARED();
   const std::string store = shared_path("fixtures/arena/b-txn2-format2").string();

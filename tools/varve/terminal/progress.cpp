@@ -34,16 +34,54 @@ double Progress::elapsed_s() const {
   return std::chrono::duration<double>(Clock::now() - start_).count();
 }
 
-void Progress::update(std::uint64_t done, std::uint64_t total) {
+bool Progress::due() {
   if (mode_ == ProgressMode::never) {
-    return;
+    return false;
   }
   const Clock::time_point now = Clock::now();
   const auto interval = mode_ == ProgressMode::json ? k_json_interval : k_line_interval;
   if (now - shown_ < interval || (mode_ == ProgressMode::line && now - start_ < k_first_after)) {
-    return;
+    return false;
   }
   shown_ = now;
+  return true;
+}
+
+void Progress::show(std::string line) {
+  const auto width = static_cast<std::size_t>(terminal_width(err_.descriptor()) - 1);
+  if (line.size() > width) {
+    line.resize(width);
+  }
+  err_.print("\r" + line + "\x1b[K");
+  err_.flush();
+  line_shown_ = true;
+}
+
+void Progress::update_rows(std::uint64_t rows) {
+  if (!due()) {
+    return;
+  }
+  const double seconds = elapsed_s();
+  if (mode_ == ProgressMode::json) {
+    err_.print(Json::object()
+                   .set("schema", "varve.progress/1")
+                   .set("verb", verb_)
+                   .set("path", path_)
+                   .set("done_rows", rows)
+                   .set("elapsed_s", seconds)
+                   .text() +
+               '\n');
+    err_.flush();
+    return;
+  }
+  show(fmt::format("{} {}: {}, {}/s", verb_, printable(path_), counted(rows, "row"),
+                   grouped(static_cast<std::uint64_t>(static_cast<double>(rows) / seconds))));
+}
+
+void Progress::update(std::uint64_t done, std::uint64_t total) {
+  if (!due()) {
+    return;
+  }
   const double seconds = elapsed_s();
   if (mode_ == ProgressMode::json) {
     Json json = Json::object();
@@ -67,10 +105,7 @@ void Progress::update(std::uint64_t done, std::uint64_t total) {
     line += fmt::format(", {:.0f} %, {}/s, {} left", share * 100, human_bytes(rate),
                         human_seconds(left_s));
   }
-  const auto width = static_cast<std::size_t>(terminal_width(err_.descriptor()) - 1);
-  err_.print("\r" + (line.size() > width ? line.substr(0, width) : line) + "\x1b[K");
-  err_.flush();
-  line_shown_ = true;
+  show(std::move(line));
 }
 
 void Progress::finish() {

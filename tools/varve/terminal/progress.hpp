@@ -27,12 +27,18 @@ class Progress {
 
   // Bytes done and bytes to do. From one thread at a time.
   void update(std::uint64_t done, std::uint64_t total);
+  // Rows done, where nobody knows how many there will be.
+  void update_rows(std::uint64_t rows);
   // Removes the line.
   void finish();
   double elapsed_s() const;
 
  private:
   using Clock = std::chrono::steady_clock;
+  // True if it is time to say something again.
+  bool due();
+  void show(std::string line);
+
   OutputStream& err_;
   ProgressMode mode_;
   std::string verb_;

@@ -1,44 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // `varve export`: the log or the state in a form that other programs read.
 #include "cli/exit_codes.hpp"
-#include "verbs/export_target.hpp"
+#include "verbs/export_run.hpp"
 #include "verbs/scan_verb.hpp"
-#include "verbs/staged_output.hpp"
 
 namespace varve::cli {
 
 namespace {
-
-// Pushes the rows through the target; gives the exit code of the verdict.
-Result<int> push_rows(const ExportJob& job, const ExportTarget& to, ScanRequest request) {
-  VARVE_ASSIGN(const std::size_t limit, max_findings(job.session));
-  VARVE_ASSIGN(const auto exporter, to.make(job));
-  VARVE_TRY(exporter->begin(request));
-  FindingPrinter findings(job.session, job.target.path, limit);
-  const auto summary = job.view.scan(request, exporter->sink(), findings);
-  findings.finish();
-  if (!summary) {
-    return std::unexpected(summary.error());
-  }
-  exporter->scanned(*summary);
-  VARVE_TRY(exporter->finish());
-  return exit_code(summary->verdict);
-}
-
-Result<int> export_to_file(Session& session, const Target& target, StoreView& view,
-                           const ExportTarget& to, const ScanRequest& request) {
-  const Context& context = session.context();
-  auto file = StagedOutput::create(context.files, context.environment,
-                                   session.arguments().value("output"), session.has("force"));
-  if (!file) {
-    session.report(file.error().error);
-    return file.error().exit_code;
-  }
-  VARVE_ASSIGN(const int code,
-               push_rows({session, target, view, request.face, **file, file->get()}, to, request));
-  VARVE_TRY((*file)->publish());
-  return code;
-}
 
 Result<int> export_store(Session& session, const std::string& path) {
   const ExportTarget* to = find_export_target(session.arguments().value("to"));
@@ -55,13 +23,10 @@ Result<int> export_store(Session& session, const std::string& path) {
     session.print_json(plan);
     return k_done;
   }
-  if (!session.arguments().value("output").empty()) {
-    return export_to_file(session, target, *view, *to, request);
-  }
-  return push_rows({session, target, *view, face, session.out()}, *to, request);
+  return run_export({session, target, *view, face, session.out()}, *to, request);
 }
 
-int run_export(Session& session) {
+int run_verb(Session& session) {
   const std::string& path = session.arguments().operands.front();
   const auto code = export_store(session, path);
   return code ? *code : session.report(code.error(), path);
@@ -71,11 +36,12 @@ const Registration k_export({
     .name = "export",
     .group = Group::read,
     .order = 8,
-    .summary = "write the log or the state for other programs: JSON Lines, CSV, Arrow, Parquet, "
-               "ClickHouse",
+    .summary = "write the log or the state for other programs: JSON Lines, CSV, SQLite, Arrow, "
+               "Parquet, ClickHouse",
     .description =
         "Writes the rows that the filters let through as `jsonl` (the lines of `cat` and `state`), "
-        "as `csv` (RFC 4180, one column a field), as `arrow` (Arrow's IPC stream) or as `parquet` "
+        "as `csv` (RFC 4180, one column a field), as a `sqlite` database, as `arrow` (Arrow's IPC "
+        "stream) or as `parquet` "
         "(by DuckDB's library, which scripts/with-duckdb installs), or sends them to a "
         "table of ClickHouse; see docs/export.md. With -o "
         "the file appears when all of it is durable, or not at all; "
@@ -86,13 +52,18 @@ const Registration k_export({
     .examples =
         {{"export events.jss --to csv --columns seq,did,collection -o events.csv",
           "three columns of every record"},
+         {"export events.jss --to sqlite --resume -o events.db",
+          "a database; the same again goes on after Ctrl-C"},
          {"export events.jss --to parquet -o events.parquet", "every record, typed"},
          {"export events.jss --to clickhouse --url http://127.0.0.1:8123 --table events --create",
           "into a table; sending again is harmless"},
          {"export jobs/ --to csv --face state", "one line a job"}},
-    .options = {{"to", "FORM", "what to write", 0, false, "arrow clickhouse csv jsonl parquet"},
+    .options = {{"to", "FORM", "what to write", 0, false,
+                 "arrow clickhouse csv jsonl parquet sqlite"},
                 {"output", "FILE", "the new file; without it stdout", 'o', false, "", false, true},
                 {"force", "", "replace an existing file"},
+                {"resume", "",
+                 "csv, jsonl, sqlite: keep what is written when interrupted, and go on from there"},
                 {"face", "NAME", "the log (default) or what it adds up to", 0, false, "log state"},
                 {"columns", "A,B...", "all but jsonl: these columns only, in this order"},
                 {"row-group", "N", "parquet: rows a row group has, at least (default 122880)"},
@@ -104,8 +75,9 @@ const Registration k_export({
                 {"partial", "", "state: fold what can be read although the format refuses the log"},
                 {"strict", "", "stop at the first fault"},
                 {"plan", "", "print what would be read, and why, instead"}},
-    .shared = k_json_option | k_log_options | k_payload_option | k_findings_option | k_open_options,
-    .run = run_export,
+    .shared = k_json_option | k_log_options | k_payload_option | k_findings_option |
+              k_open_options | k_progress_option,
+    .run = run_verb,
 });
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "cli/open.hpp"
 #include "output/byte_sink.hpp"
 #include "varve/scan.hpp"
+#include "verbs/export_mark.hpp"
 
 namespace varve::cli {
 
@@ -18,6 +19,11 @@ namespace varve::cli {
 class Exporter {
  public:
   virtual ~Exporter() = default;
+  // Resumable targets only, before begin(): where an interrupted export of that identity stands (no
+  // rows: nowhere). Errors: invalid_argument if what is left is of another export.
+  virtual Result<ExportMark> take_up(const std::string& /*identity*/) { return ExportMark{}; }
+  // Likewise, while rows come: makes what was written durable, together with the mark.
+  virtual Result<void> keep(const ExportMark& /*mark*/) { return {}; }
   // Called once before the scan: names the columns and the mapper that this target needs, and may
   // write what stands before the rows.
   virtual Result<void> begin(ScanRequest& request) = 0;
@@ -43,6 +49,7 @@ struct ExportJob {
 struct ExportTarget {
   std::string_view name;  // as in --to
   Result<std::unique_ptr<Exporter>> (*make)(const ExportJob& job);
+  bool resumable = false;
 };
 
 class ExportTargetRegistration {

@@ -3,15 +3,37 @@
 #include "output/csv.hpp"
 #include "output/json_lines.hpp"
 #include "verbs/export_target.hpp"
+#include "verbs/staged_output.hpp"
 
 namespace varve::cli {
 
 namespace {
 
-class JsonLines final : public Exporter {
+// What is written so far is the staging file's.
+class TextExporter : public Exporter {
+ public:
+  explicit TextExporter(StagedOutput* file) : file_(file) {}
+  Result<ExportMark> take_up(const std::string& identity) override {
+    identity_ = identity;
+    VARVE_ASSIGN(ExportMark mark, file_->read_mark(identity));
+    begun_ = mark.rows != 0;
+    return mark;
+  }
+  Result<void> keep(const ExportMark& mark) override { return file_->keep(mark, identity_); }
+
+ protected:
+  bool begun_ = false;  // by an earlier run
+
+ private:
+  StagedOutput* file_;
+  std::string identity_;
+};
+
+class JsonLines final : public TextExporter {
  public:
   explicit JsonLines(const ExportJob& job)
-      : renderer_(job.view, job.face, render_options(job.session, job.target)),
+      : TextExporter(job.file),
+        renderer_(job.view, job.face, render_options(job.session, job.target)),
         sink_(renderer_, job.out) {}
   Result<void> begin(ScanRequest& request) override {
     request.mapper = &renderer_;
@@ -24,10 +46,11 @@ class JsonLines final : public Exporter {
   output::LineSink sink_;
 };
 
-class Csv final : public Exporter {
+class Csv final : public TextExporter {
  public:
   Csv(const ExportJob& job, std::vector<std::size_t> columns)
-      : schema_(job.view.schema(job.face)),
+      : TextExporter(job.file),
+        schema_(job.view.schema(job.face)),
         columns_(columns),
         renderer_(schema_, std::move(columns)),
         out_(job.out),
@@ -37,7 +60,9 @@ class Csv final : public Exporter {
       request.columns.push_back(schema_.fields[at].name);
     }
     request.mapper = &renderer_;
-    VARVE_TRY(out_.write(renderer_.header()));
+    if (!begun_) {
+      VARVE_TRY(out_.write(renderer_.header()));
+    }
     return {};
   }
   BatchSink& sink() override { return sink_; }
@@ -68,8 +93,8 @@ Result<std::unique_ptr<Exporter>> make_csv(const ExportJob& job) {
   return std::make_unique<Csv>(job, std::move(columns));
 }
 
-const ExportTargetRegistration k_json_lines({"jsonl", make_json_lines});
-const ExportTargetRegistration k_csv({"csv", make_csv});
+const ExportTargetRegistration k_json_lines({"jsonl", make_json_lines, true});
+const ExportTargetRegistration k_csv({"csv", make_csv, true});
 
 }  // namespace
 

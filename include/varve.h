@@ -127,7 +127,7 @@ typedef struct varve_open_options {
 
 typedef struct varve_scan_options {
   size_t size;
-  varve_face face;
+  int face;                      /* a varve_face */
   unsigned threads;              /* 0: all cores */
   uint64_t limit;                /* rows at most; 0: all */
   int reverse;                   /* newest first */
@@ -141,7 +141,7 @@ typedef struct varve_scan_options {
   size_t setting_count;
   const varve_setting* filters; /* same names: alternatives; different names: all must hold */
   size_t filter_count;
-  varve_payload payload; /* rows as JSON only */
+  int payload; /* a varve_payload; rows as JSON only */
   /* Arrow only: the columns wanted, all but the computed ones if there are none. */
   const char* const* columns;
   size_t column_count;
@@ -149,7 +149,7 @@ typedef struct varve_scan_options {
 
 typedef struct varve_get_options {
   size_t size;
-  varve_payload payload;
+  int payload; /* a varve_payload */
 } varve_get_options;
 
 typedef struct varve_verify_options {

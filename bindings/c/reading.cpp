@@ -103,7 +103,7 @@ Result<ScanRequest> scan_request(const varve_store& store, const varve_scan_opti
   return request;
 }
 
-Result<RenderOptions> render_options(varve_payload payload,
+Result<RenderOptions> render_options(int payload,
                                      const std::map<std::string, std::string>& settings) {
   if (payload < VARVE_PAYLOAD_JSON || payload > VARVE_PAYLOAD_NONE) {
     return fail(ErrorCode::invalid_argument, "payload", "there is no such form of payloads");

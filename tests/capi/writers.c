@@ -175,7 +175,10 @@ static void read_times(varve_store* store, const struct sample* sample) {
   options.until_us = 1;
   check_ok(varve_scan(store, &options, on_record, NULL, &seen, NULL, &error), &error, "until");
   CHECK(seen.records == k_records);
-  options.payload = (varve_payload)99;
+  options.payload = 99;
+  CHECK(varve_scan(store, &options, on_record, NULL, &seen, NULL, NULL) == VARVE_INVALID_ARGUMENT);
+  options.payload = VARVE_PAYLOAD_JSON;
+  options.face = 2;
   CHECK(varve_scan(store, &options, on_record, NULL, &seen, NULL, NULL) == VARVE_INVALID_ARGUMENT);
 }
 

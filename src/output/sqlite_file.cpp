@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* k_notes_table = "varve_export";
 
-std::string quoted(std::string_view name) {
+std::string identifier(std::string_view name) {
   std::string out = "\"";
   for (const char c : name) {
     out += c;
@@ -138,8 +138,8 @@ struct SqliteFile::Impl {
     std::string values;
     for (const std::size_t at : request.columns) {
       const Field& field = request.schema->fields[at];
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", quoted(field.name));
-      columns += fmt::format("{}{} {}", columns.empty() ? "" : ", ", quoted(field.name),
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", identifier(field.name));
+      columns += fmt::format("{}{} {}", columns.empty() ? "" : ", ", identifier(field.name),
                              type_name(field.type));
       values += values.empty() ? "?" : ", ?";
     }
@@ -147,9 +147,9 @@ struct SqliteFile::Impl {
         execute(fmt::format("begin; create table if not exists {} ({});"
                             "create table if not exists {} (name TEXT primary key, value "
                             "TEXT) without rowid; commit;",
-                            quoted(request.table), columns, k_notes_table)));
+                            identifier(request.table), columns, k_notes_table)));
     VARVE_ASSIGN(insert, prepare(fmt::format("insert into {} ({}) values ({})",
-                                             quoted(request.table), names, values)));
+                                             identifier(request.table), names, values)));
     VARVE_ASSIGN(note,
                  prepare(fmt::format("insert or replace into {} values (?, ?)", k_notes_table)));
     return read_notes();
@@ -235,8 +235,9 @@ Result<void> SqliteFile::finish(const std::map<std::string, std::string>& notes)
   VARVE_TRY(impl_->begin());
   for (const std::string& column : impl_->request.indexed) {
     const std::string& table = impl_->request.table;
-    VARVE_TRY(impl_->execute(fmt::format("create index {} on {} ({})", quoted(table + "_" + column),
-                                         quoted(table), quoted(column))));
+    VARVE_TRY(
+        impl_->execute(fmt::format("create index {} on {} ({})", identifier(table + "_" + column),
+                                   identifier(table), identifier(column))));
   }
   VARVE_TRY(impl_->execute(fmt::format("delete from {}", k_notes_table)));
   VARVE_TRY(impl_->write_notes(notes));

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "bench/harness.hpp"
+#include "bench/scans.hpp"
 #include "jss/layout.hpp"
 #include "output/json_lines.hpp"
 
@@ -60,29 +61,6 @@ void bare_decompress(const Frames& frames, unsigned threads) {
   work();
 }
 
-[[noreturn]] void give_up(const Error& error) {
-  std::fprintf(stderr, "%s\n", error.text().c_str());
-  std::exit(74);
-}
-
-std::unique_ptr<StoreView> open(const std::string& path) {
-  auto view = open_store(path);
-  if (!view) {
-    give_up(view.error());
-  }
-  return *std::move(view);
-}
-
-// Takes batches and keeps nothing but their count.
-class RowCounter final : public BatchSink {
- public:
-  Result<bool> consume(Batch batch) override {
-    rows += batch.rows;
-    return true;
-  }
-  std::uint64_t rows = 0;
-};
-
 class NullSink final : public output::ByteSink {
  public:
   Result<bool> write(std::string_view text) override {
@@ -94,20 +72,20 @@ class NullSink final : public output::ByteSink {
 
 // All columns of the log. Gives the number of rows.
 std::uint64_t scan(const std::string& path, unsigned threads) {
-  const auto view = open(path);
-  RowCounter sink;
+  const auto view = bench::taken(open_store(path));
+  bench::RowCounter sink;
   FindingList findings;
   ScanRequest request;
   request.threads = threads;
   if (const auto done = view->scan(request, sink, findings); !done) {
-    give_up(done.error());
+    bench::give_up(done.error());
   }
   return sink.rows;
 }
 
 // What `varve cat` does, into nothing. Gives the number of bytes.
 std::uint64_t cat(const std::string& path, unsigned threads, PayloadForm payload) {
-  const auto view = open(path);
+  const auto view = bench::taken(open_store(path));
   RenderOptions options;
   options.payload = payload;
   const output::LineRenderer renderer(*view, Face::log, options);
@@ -118,13 +96,13 @@ std::uint64_t cat(const std::string& path, unsigned threads, PayloadForm payload
   request.threads = threads;
   request.mapper = &renderer;
   if (const auto done = view->scan(request, sink, findings); !done) {
-    give_up(done.error());
+    bench::give_up(done.error());
   }
   return out.bytes;
 }
 
 void verify(const std::string& path, unsigned threads) {
-  const auto view = open(path);
+  const auto view = bench::taken(open_store(path));
   FindingList findings;
   VerifyRequest request;
   request.threads = threads;

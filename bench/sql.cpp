@@ -9,6 +9,7 @@
 #include <string>
 
 #include "bench/harness.hpp"
+#include "bench/scans.hpp"
 #include "query/sql.hpp"
 #include "store/open.hpp"
 
@@ -16,37 +17,14 @@ namespace {
 
 using namespace varve;
 
-[[noreturn]] void give_up(const Error& error) {
-  std::fprintf(stderr, "%s\n", error.text().c_str());
-  std::exit(74);
-}
-
-template <class T>
-T taken(Result<T> result) {
-  if (!result) {
-    give_up(result.error());
-  }
-  return *std::move(result);
-}
-
-// Counts the rows of a scan.
-class RowCounter final : public BatchSink {
- public:
-  Result<bool> consume(Batch batch) override {
-    rows += batch.rows;
-    return true;
-  }
-  std::uint64_t rows = 0;
-};
-
 std::uint64_t scan(const std::string& path, std::vector<std::string> columns, unsigned threads) {
-  const auto view = taken(open_store(path));
-  RowCounter sink;
+  const auto view = bench::taken(open_store(path));
+  bench::RowCounter sink;
   FindingList findings;
   ScanRequest request;
   request.columns = std::move(columns);
   request.threads = threads;
-  taken(view->scan(request, sink, findings));
+  bench::taken(view->scan(request, sink, findings));
   return sink.rows;
 }
 
@@ -66,17 +44,17 @@ class LastRow final : public query::SqlSink {
 
 LastRow ask(const std::string& path, const std::string& statement, unsigned threads) {
   io::FileSystem& files = io::posix_file_system();
-  const auto located = taken(store::locate(formats(), files, path));
+  const auto located = bench::taken(store::locate(formats(), files, path));
   query::StoreSource source;
   source.format = located.format;
   source.files = &files;
   source.path = located.path;
   source.open.threads = threads;
   source.request.threads = threads;
-  const auto tables = taken(query::StoreTables::open(std::move(source)));
+  const auto tables = bench::taken(query::StoreTables::open(std::move(source)));
   FindingList findings;
   LastRow sink;
-  taken(query::run_sql(*tables, statement, findings, sink));
+  bench::taken(query::run_sql(*tables, statement, findings, sink));
   return sink;
 }
 
@@ -110,11 +88,11 @@ std::string rare_did(const std::string& path) {
    private:
     std::uint64_t block_ = 0;
   } blocks;
-  const auto view = taken(open_store(path));
+  const auto view = bench::taken(open_store(path));
   FindingList findings;
   ScanRequest request;
   request.columns = {"did"};
-  taken(view->scan(request, blocks, findings));
+  bench::taken(view->scan(request, blocks, findings));
   std::string best;
   std::size_t most = 0;
   for (const auto& [did, in] : blocks.blocks_of) {
@@ -135,11 +113,11 @@ void note_bytes(bench::Runner& runner, const std::string& path) {
     std::printf("every DID lies in more than five blocks\n\n");
     return;
   }
-  const auto view = taken(open_store(path));
-  const std::uint64_t archive = taken(view->info()).bytes;
+  const auto view = bench::taken(open_store(path));
+  const std::uint64_t archive = bench::taken(view->info()).bytes;
   ScanRequest request;
   request.predicate.terms = {{"did", did}};
-  const Json plan = taken(view->plan(request));
+  const Json plan = bench::taken(view->plan(request));
   const Json* blocks = plan.find("bytes_to_read");
   const std::uint64_t in_blocks = blocks->as_uint64() != nullptr ? *blocks->as_uint64() : 0;
   const std::uint64_t before = bytes_read();

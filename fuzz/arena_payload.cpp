@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Transactions, their outline, and the three small files of an arena: what decodes encodes to
 // something that decodes to the same.
-#include <cstdlib>
 #include <string>
 
 #include "arena/manifest.hpp"
 #include "arena/transaction.hpp"
 #include "arena/txn3.hpp"
+#include "fuzz/require.hpp"
 
 namespace {
 
 using namespace varve;
-
-void require(bool holds) {
-  if (!holds) {
-    std::abort();
-  }
-}
+using fuzz::require;
 
 void check_transaction(base::ByteSpan payload, const arena::PayloadRules& rules) {
   std::vector<arena::Mutation> mutations;

@@ -2,17 +2,17 @@
 // A whole segment file through every reading verb. The first byte says whether the metadata
 // checksum is made right, so that what lies behind it is reached. What the verbs say must agree.
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
 #include "base/checksum.hpp"
-#include "io/simulated.hpp"
+#include "fuzz/store_fuzz.hpp"
 #include "jss/layout.hpp"
 #include "jss/view.hpp"
 
 namespace {
 
 using namespace varve;
+using fuzz::require;
 
 void make_checksum_right(std::vector<std::byte>& file) {
   if (file.size() < jss::k_header_bytes) {
@@ -29,42 +29,6 @@ void make_checksum_right(std::vector<std::byte>& file) {
   base::store_le(file.data() + jss::k_checksum_offset, hash.digest());
 }
 
-void require(bool holds) {
-  if (!holds) {
-    std::abort();
-  }
-}
-
-class CountingSink final : public BatchSink {
- public:
-  explicit CountingSink(const StoreView& view) : view_(view) {}
-  Result<bool> consume(Batch batch) override {
-    rows += batch.rows;
-    text_.clear();
-    view_.render(Face::log, batch, {}, text_);
-    lines += static_cast<std::uint64_t>(std::count(text_.begin(), text_.end(), '\n'));
-    return true;
-  }
-  std::uint64_t rows = 0;
-  std::uint64_t lines = 0;
-
- private:
-  const StoreView& view_;
-  std::string text_;
-};
-
-class CoverageSink final : public ExplainSink {
- public:
-  bool add(ExplainRow row) override {
-    if (!row.container) {
-      require(row.offset == position && row.length != 0);
-      position += row.length;
-    }
-    return true;
-  }
-  std::uint64_t position = 0;
-};
-
 void look(StoreView& view, std::uint64_t size, std::uint64_t max_memory_bytes) {
   FindingList findings;
   VerifyRequest verify;
@@ -73,7 +37,7 @@ void look(StoreView& view, std::uint64_t size, std::uint64_t max_memory_bytes) {
   require(report.has_value());
   std::uint64_t rows = 0;
   for (const bool reverse : {false, true}) {
-    CountingSink sink(view);
+    fuzz::CountingSink sink(view, Face::log);
     ScanRequest scan;
     scan.threads = 1;
     scan.reverse = reverse;
@@ -81,7 +45,7 @@ void look(StoreView& view, std::uint64_t size, std::uint64_t max_memory_bytes) {
     FindingList of_scan;
     const auto summary = view.scan(scan, sink, of_scan);
     require(summary.has_value());
-    require(sink.rows == sink.lines && sink.rows == report->intact_records);
+    require(sink.rows == report->intact_records);
     rows = sink.rows;
   }
   const auto info = view.info();
@@ -89,10 +53,10 @@ void look(StoreView& view, std::uint64_t size, std::uint64_t max_memory_bytes) {
   if (report->verdict == Verdict::clean) {
     require(info->records == rows && report->counts.records == rows);
   }
-  CoverageSink coverage;
+  fuzz::CoverageSink coverage;
   FindingList of_explain;
   require(view.explain({}, coverage, of_explain).has_value());
-  require(coverage.position == size);
+  require(coverage.bytes() == size);
 }
 
 }  // namespace

@@ -2,20 +2,15 @@
 // Records of a transaction, table pages and header slots of kladde: what decodes encodes again, and
 // every length lies within its input.
 #include <algorithm>
-#include <cstdlib>
 
+#include "fuzz/require.hpp"
 #include "kladde/codec.hpp"
 #include "kladde/record.hpp"
 
 namespace {
 
 using namespace varve;
-
-void require(bool holds) {
-  if (!holds) {
-    std::abort();
-  }
-}
+using fuzz::require;
 
 void check_records(base::ByteSpan bytes) {
   kladde::RecordDecoder decoder(bytes);

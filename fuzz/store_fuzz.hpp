@@ -4,13 +4,14 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/checksum.hpp"
+#include "fuzz/require.hpp"
 #include "io/fixed_environment.hpp"
 #include "io/simulated.hpp"
 #include "varve/salvage.hpp"
@@ -19,12 +20,6 @@
 namespace varve::fuzz {
 
 inline constexpr const char* k_store_path = "/store";
-
-inline void require(bool holds) {
-  if (!holds) {
-    std::abort();
-  }
-}
 
 // Reads an input as numbers and runs of bytes; past its end everything is zero or empty.
 class Script {
@@ -109,18 +104,20 @@ class CountingSink final : public BatchSink {
   CountingSink(const StoreView& view, Face face) : view_(view), face_(face) {}
   Result<bool> consume(Batch batch) override {
     rows += batch.rows;
-    const std::size_t before = text.size();
-    view_.render(face_, batch, {}, text);
-    require(static_cast<std::size_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(before),
-                                                text.end(), '\n')) == batch.rows);
+    text_.clear();
+    view_.render(face_, batch, {}, text_);
+    require(static_cast<std::size_t>(std::count(text_.begin(), text_.end(), '\n')) == batch.rows);
+    digest_.update(base::as_bytes(text_));
     return true;
   }
+  std::uint64_t digest() const { return digest_.digest(); }  // of all lines
   std::uint64_t rows = 0;
-  std::string text;
 
  private:
   const StoreView& view_;
   Face face_;
+  std::string text_;
+  base::Xxh3Stream digest_;
 };
 
 // Rows of a file follow each other without a gap or an overlap.
@@ -131,12 +128,15 @@ class CoverageSink final : public ExplainSink {
       std::uint64_t& position = positions_[row.file];
       require(row.offset == position && row.length != 0);
       position += row.length;
+      bytes_ += row.length;
     }
     return true;
   }
+  std::uint64_t bytes() const { return bytes_; }  // of all files
 
  private:
   std::map<std::string, std::uint64_t> positions_;
+  std::uint64_t bytes_ = 0;
 };
 
 // What a salvage makes is clean, and of a clean store it leaves nothing out.
@@ -190,7 +190,7 @@ inline void look(const Format& format, io::SimulatedFileSystem& files, const std
     scan.threads = 2;
     const auto parallel = (*view)->scan(scan, second, of_scan);
     require(summary.has_value() == parallel.has_value());
-    require(first.text == second.text);
+    require(first.digest() == second.digest());
     if (summary) {
       require(summary->rows == first.rows && summary->verdict == parallel->verdict);
       require(verdict != Verdict::clean || summary->verdict == Verdict::clean);

@@ -2,8 +2,8 @@
 // Records, events, snapshots, mutations and manifests of tay: their form is canonical, so what
 // decodes encodes to the same bytes.
 #include <algorithm>
-#include <cstdlib>
 
+#include "fuzz/require.hpp"
 #include "tay/event.hpp"
 #include "tay/record.hpp"
 #include "tay/v2_records.hpp"
@@ -12,12 +12,7 @@
 namespace {
 
 using namespace varve;
-
-void require(bool holds) {
-  if (!holds) {
-    std::abort();
-  }
-}
+using fuzz::require;
 
 void check_record(base::ByteSpan bytes) {
   const tay::DecodedRecord record = tay::decode_record(bytes);

@@ -10,10 +10,7 @@ namespace {
 using namespace varve;
 
 void put_crc(base::Bytes& file, std::size_t from, std::size_t at) {
-  const std::uint32_t crc = base::crc32c({file.data() + from, at - from});
-  for (unsigned i = 0; i < 4; ++i) {
-    file[at + i] = static_cast<std::byte>(crc >> (24 - 8 * i));
-  }
+  base::store_be(file.data() + at, base::crc32c({file.data() + from, at - from}));
 }
 
 bool begins(const base::Bytes& file, std::size_t at, std::string_view magic) {
@@ -34,9 +31,7 @@ std::size_t record_end(base::Bytes& file, std::size_t at) {
   std::uint32_t crc = base::crc32c({file.data() + at, tay::k_record_header_crc_at});
   crc = base::crc32c({file.data() + at + tay::k_record_header_bytes, length}, crc);
   const std::size_t trailer = at + tay::k_record_header_bytes + length;
-  for (unsigned i = 0; i < 4; ++i) {
-    file[trailer + i] = static_cast<std::byte>(crc >> (24 - 8 * i));
-  }
+  base::store_be(file.data() + trailer, crc);
   return trailer + tay::k_record_trailer_bytes;
 }
 
@@ -53,10 +48,8 @@ void make_checksums_right(base::Bytes& file) {
     at = record_end(file, at);
   }
   if (at != 0 && file.size() - at == tay::k_footer_bytes) {
-    const std::uint32_t crc = base::crc32c({file.data(), at});
-    for (unsigned i = 0; i < 4; ++i) {
-      file[at + tay::k_footer_segment_crc_at + i] = static_cast<std::byte>(crc >> (24 - 8 * i));
-    }
+    base::store_be(file.data() + at + tay::k_footer_segment_crc_at,
+                   base::crc32c({file.data(), at}));
     put_crc(file, at, at + tay::k_footer_crc_at);
   }
 }

@@ -3,31 +3,12 @@
 #include <utility>
 #include <vector>
 
+#include "model/column_types.hpp"
 #include "varve/batch.hpp"
 
 namespace varve {
 
 namespace {
-
-std::size_t width_of(ColumnType type) {
-  switch (type) {
-    case ColumnType::boolean:
-    case ColumnType::uint8:
-      return 1;
-    case ColumnType::uint16:
-      return 2;
-    case ColumnType::uint32:
-      return 4;
-    case ColumnType::uint64:
-    case ColumnType::int64:
-    case ColumnType::timestamp_us:
-      return 8;
-    case ColumnType::text:
-    case ColumnType::bytes:
-      return 0;
-  }
-  return 0;
-}
 
 template <class T>
 void store_as(char* to, std::uint64_t value) {
@@ -89,7 +70,7 @@ struct BatchBuilder::Impl {
 
   void add_fixed(std::size_t index, std::uint64_t value, bool valid) {
     Storage& column = (*columns)[index];
-    const std::size_t width = width_of(schema->fields[index].type);
+    const std::size_t width = model::width_of(schema->fields[index].type);
     const std::size_t at = column.rows * width;
     if (column.words.size() * 8 < at + width) {
       column.words.resize(column.words.size() + 1);
@@ -105,7 +86,7 @@ BatchBuilder::BatchBuilder(BatchBuilder&&) noexcept = default;
 BatchBuilder& BatchBuilder::operator=(BatchBuilder&&) noexcept = default;
 
 void BatchBuilder::add_null(std::size_t column) {
-  if (width_of(impl_->schema->fields[column].type) != 0) {
+  if (model::width_of(impl_->schema->fields[column].type) != 0) {
     impl_->add_fixed(column, 0, false);
     return;
   }
@@ -153,7 +134,7 @@ Batch BatchBuilder::finish() {
   for (std::size_t i = 0; i < impl_->columns->size(); ++i) {
     const Storage& storage = (*impl_->columns)[i];
     Column column;
-    if (width_of(impl_->schema->fields[i].type) != 0) {
+    if (model::width_of(impl_->schema->fields[i].type) != 0) {
       column.layout = Column::Layout::fixed;
       column.values = storage.words.data();
     } else {

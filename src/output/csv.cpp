@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/bytes.hpp"
+#include "base/in_quotes.hpp"
 #include "base/text_coding.hpp"
 
 namespace varve::output {
@@ -16,14 +17,7 @@ void append_csv_text(std::string& out, std::string_view text) {
     out += text;
     return;
   }
-  out += '"';
-  for (const char c : text) {
-    if (c == '"') {
-      out += '"';
-    }
-    out += c;
-  }
-  out += '"';
+  base::append_in_quotes(out, text);
 }
 
 void append_csv_bytes(std::string& out, std::string_view bytes) {

@@ -6,24 +6,11 @@
 #include "base/bytes.hpp"
 #include "base/json_writer.hpp"
 #include "base/text_coding.hpp"
+#include "model/column_types.hpp"
 
 namespace varve::output {
 
 namespace {
-
-std::size_t width_of(ColumnType type) {
-  switch (type) {
-    case ColumnType::boolean:
-    case ColumnType::uint8:
-      return 1;
-    case ColumnType::uint16:
-      return 2;
-    case ColumnType::uint32:
-      return 4;
-    default:
-      return 8;
-  }
-}
 
 void fill_bytes(const Field& field, const Column& column, std::size_t first, std::size_t rows,
                 DuckdbHandle vector) {
@@ -92,7 +79,7 @@ void fill_duckdb_vector(const Field& field, const Column& column, std::size_t fi
     fill_bytes(field, column, first, rows, vector);
     return;
   }
-  const std::size_t width = width_of(field.type);
+  const std::size_t width = model::width_of(field.type);
   base::copy_bytes(duckdb().vector_get_data(vector),
                    static_cast<const char*>(column.values) + first * width, rows * width);
 }

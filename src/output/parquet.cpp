@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/in_quotes.hpp"
 #include "output/batch_queue.hpp"
 #include "output/duckdb_rows.hpp"
 
@@ -17,25 +18,14 @@ namespace {
 // Row groups of large values end here, so that they fit into memory.
 constexpr std::string_view k_row_group_bytes = "256MB";
 
-std::string in_quotes(std::string_view text, char quote) {
-  std::string out(1, quote);
-  for (const char c : text) {
-    out += c;
-    if (c == quote) {
-      out += c;
-    }
-  }
-  return out + quote;
-}
-
 // A column, or the struct of its members.
 std::string expression(const Schema& schema, const ArrowNode& node) {
   if (node.field >= 0) {
-    return in_quotes(schema.fields[static_cast<std::size_t>(node.field)].name, '"');
+    return base::in_quotes(schema.fields[static_cast<std::size_t>(node.field)].name, '"');
   }
   std::string members;
   for (const ArrowNode& child : node.children) {
-    members += (members.empty() ? "" : ", ") + in_quotes(child.name, '\'') + ": " +
+    members += (members.empty() ? "" : ", ") + base::in_quotes(child.name, '\'') + ": " +
                expression(schema, child);
   }
   return "{" + members + "}";
@@ -143,7 +133,7 @@ std::string ParquetWriter::Impl::copy_statement() const {
   std::string columns;
   for (const ArrowNode& node : request.layout.children) {
     columns += (columns.empty() ? "" : ", ") + expression(*request.schema, node) + " AS " +
-               in_quotes(node.name, '"');
+               base::in_quotes(node.name, '"');
   }
   std::map<std::string, std::string> metadata = request.metadata;
   for (const std::string& key : request.later_metadata) {
@@ -151,9 +141,11 @@ std::string ParquetWriter::Impl::copy_statement() const {
   }
   std::string pairs;
   for (const auto& [key, value] : metadata) {
-    pairs += (pairs.empty() ? "" : ", ") + in_quotes(key, '\'') + ": " + in_quotes(value, '\'');
+    pairs += (pairs.empty() ? "" : ", ") + base::in_quotes(key, '\'') + ": " +
+             base::in_quotes(value, '\'');
   }
-  return "COPY (SELECT " + columns + " FROM varve_rows()) TO " + in_quotes(request.path, '\'') +
+  return "COPY (SELECT " + columns + " FROM varve_rows()) TO " +
+         base::in_quotes(request.path, '\'') +
          " (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false, ROW_GROUP_SIZE " +
          std::to_string(request.row_group_rows) + ", ROW_GROUP_SIZE_BYTES '" +
          std::string(k_row_group_bytes) + "', KV_METADATA {" + pairs + "})";

@@ -7,35 +7,15 @@
 #include <limits>
 #include <utility>
 
+#include "base/in_quotes.hpp"
 #include "base/text_coding.hpp"
+#include "model/column_types.hpp"
 
 namespace varve::output {
 
 namespace {
 
 constexpr const char* k_notes_table = "varve_export";
-
-std::string identifier(std::string_view name) {
-  std::string out = "\"";
-  for (const char c : name) {
-    out += c;
-    if (c == '"') {
-      out += '"';
-    }
-  }
-  return out + '"';
-}
-
-const char* type_name(ColumnType type) {
-  switch (type) {
-    case ColumnType::text:
-      return "TEXT";
-    case ColumnType::bytes:
-      return "BLOB";
-    default:
-      return "INTEGER";
-  }
-}
 
 int bind_unsigned(sqlite3_stmt* statement, int at, std::uint64_t value) {
   if (value <= static_cast<std::uint64_t>(std::numeric_limits<sqlite3_int64>::max())) {
@@ -138,18 +118,18 @@ struct SqliteFile::Impl {
     std::string values;
     for (const std::size_t at : request.columns) {
       const Field& field = request.schema->fields[at];
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", identifier(field.name));
-      columns += fmt::format("{}{} {}", columns.empty() ? "" : ", ", identifier(field.name),
-                             type_name(field.type));
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", base::in_quotes(field.name));
+      columns += fmt::format("{}{} {}", columns.empty() ? "" : ", ", base::in_quotes(field.name),
+                             model::sqlite_type(field.type));
       values += values.empty() ? "?" : ", ?";
     }
     VARVE_TRY(
         execute(fmt::format("begin; create table if not exists {} ({});"
                             "create table if not exists {} (name TEXT primary key, value "
                             "TEXT) without rowid; commit;",
-                            identifier(request.table), columns, k_notes_table)));
+                            base::in_quotes(request.table), columns, k_notes_table)));
     VARVE_ASSIGN(insert, prepare(fmt::format("insert into {} ({}) values ({})",
-                                             identifier(request.table), names, values)));
+                                             base::in_quotes(request.table), names, values)));
     VARVE_ASSIGN(note,
                  prepare(fmt::format("insert or replace into {} values (?, ?)", k_notes_table)));
     return read_notes();
@@ -235,9 +215,9 @@ Result<void> SqliteFile::finish(const std::map<std::string, std::string>& notes)
   VARVE_TRY(impl_->begin());
   for (const std::string& column : impl_->request.indexed) {
     const std::string& table = impl_->request.table;
-    VARVE_TRY(
-        impl_->execute(fmt::format("create index {} on {} ({})", identifier(table + "_" + column),
-                                   identifier(table), identifier(column))));
+    VARVE_TRY(impl_->execute(fmt::format("create index {} on {} ({})",
+                                         base::in_quotes(table + "_" + column),
+                                         base::in_quotes(table), base::in_quotes(column))));
   }
   VARVE_TRY(impl_->execute(fmt::format("delete from {}", k_notes_table)));
   VARVE_TRY(impl_->write_notes(notes));

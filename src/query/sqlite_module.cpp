@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "base/in_quotes.hpp"
+#include "model/column_types.hpp"
 #include "query/table_cursor.hpp"
 
 namespace varve::query {
@@ -23,33 +25,12 @@ struct Host {
   TableKind kind;
 };
 
-std::string in_quotes(std::string_view name) {
-  std::string out = "\"";
-  for (const char c : name) {
-    out += c;
-    if (c == '"') {
-      out += '"';
-    }
-  }
-  return out + '"';
-}
-
-const char* declared_type(ColumnType type) {
-  switch (type) {
-    case ColumnType::text:
-      return " TEXT";
-    case ColumnType::bytes:
-      return " BLOB";
-    default:
-      return " INTEGER";
-  }
-}
-
 std::string declaration(const TableShape& shape) {
   std::string out = "CREATE TABLE x(";
   for (const TableColumn& column : shape.columns) {
     out += out.ends_with('(') ? "" : ",";
-    out += in_quotes(column.name) + declared_type(column.type) + (column.hidden ? " HIDDEN" : "");
+    out += base::in_quotes(column.name) + " " + model::sqlite_type(column.type) +
+           (column.hidden ? " HIDDEN" : "");
   }
   return out + ")";
 }

@@ -7,6 +7,7 @@
 #include "base/json_writer.hpp"
 #include "cli/interrupt.hpp"
 #include "tests/cli/fake_format.hpp"
+#include "tests/cli/fixture_faces.hpp"
 #include "verbs/export_resume.hpp"
 
 namespace varve::test {
@@ -60,38 +61,27 @@ TEST_P(SqliteExportOfFixtures, EqualsVarveSql) {
   const ScratchDirectory scratch;
   const std::string database = (scratch / "out.db").string();
   std::size_t rows = 0;
-  for (const auto& entry : fs::directory_iterator(shared_path("fixtures") / GetParam())) {
-    const std::string store = entry.path().string();
-    for (const std::string table : {"log", "state"}) {
-      const RunResult cat = run_real({table == "log" ? "cat" : "state", store});
-      if (cat.exit_code > 4) {
-        continue;
-      }
-      SCOPED_TRACE(table + " of " + store);
-      fs::remove(database);
-      const RunResult exported =
-          run_real({"export", "--to", "sqlite", "--face", table, store, "-o", database});
-      EXPECT_EQ(exported.err, cat.err);
-      EXPECT_EQ(exported.exit_code, cat.exit_code);
-      if (!fs::exists(database)) {
-        EXPECT_EQ(cat.out, "");  // a log that its format refuses
-        continue;
-      }
-      const std::string found = rows_of(database, "select * from " + table);
-      EXPECT_EQ(found, run_real({"sql", store, "select * from " + table, "--json"}).out);
-      rows += lines_of(found).size();
-    }
-  }
+  for_each_fixture_face(
+      GetParam(), [&](const std::string& store, const std::string& face, const RunResult& cat) {
+        fs::remove(database);
+        const RunResult exported =
+            run_real({"export", "--to", "sqlite", "--face", face, store, "-o", database});
+        EXPECT_EQ(exported.err, cat.err);
+        EXPECT_EQ(exported.exit_code, cat.exit_code);
+        if (!fs::exists(database)) {
+          EXPECT_EQ(cat.out, "");  // a log that its format refuses
+          return;
+        }
+        const std::string found = rows_of(database, "select * from " + face);
+        EXPECT_EQ(found, run_real({"sql", store, "select * from " + face, "--json"}).out);
+        rows += lines_of(found).size();
+      });
   EXPECT_GT(rows, 5U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, SqliteExportOfFixtures,
                          testing::Values("jss", "tay/stores/valid", "arena", "kladde"),
-                         [](const auto& chosen) {
-                           std::string name = chosen.param;
-                           std::replace(name.begin(), name.end(), '/', '_');
-                           return name;
-                         });
+                         folder_name);
 
 TEST(SqliteExport, HasIndexesAndSaysWhereItIsFrom) {
   VARVE_REQUIRE_SHARED();

@@ -12,6 +12,7 @@
 #include "cli/session.hpp"
 #include "io/simulated.hpp"
 #include "tests/cli/fake_format.hpp"
+#include "tests/cli/fixture_faces.hpp"
 
 namespace varve::test {
 namespace {
@@ -239,38 +240,26 @@ class ExportOfFixtures : public testing::TestWithParam<const char*> {};
 TEST_P(ExportOfFixtures, EqualsCatAndState) {
   VARVE_REQUIRE_SHARED();
   std::size_t compared = 0;
-  for (const auto& entry : fs::directory_iterator(shared_path("fixtures") / GetParam())) {
-    const std::string store = entry.path().string();
-    for (const char* table : {"log", "state"}) {
-      const std::string verb = table == std::string("log") ? "cat" : "state";
-      const RunResult cat = run_real({verb, store});
-      if (cat.exit_code > 4) {
-        continue;
-      }
-      SCOPED_TRACE(verb + " " + store);
-      const RunResult jsonl = run_real({"export", "--to", "jsonl", "--face", table, store});
-      EXPECT_EQ(jsonl.out, cat.out);
-      EXPECT_EQ(jsonl.err, cat.err);
-      EXPECT_EQ(jsonl.exit_code, cat.exit_code);
-      const RunResult csv = run_real({"export", "--to", "csv", "--face", table, store});
-      EXPECT_EQ(csv.err, cat.err);
-      EXPECT_EQ(csv.exit_code, cat.exit_code);
-      if (!csv.out.empty() || !cat.out.empty()) {
-        compared += compare(csv.out, cat.out);
-      }
-    }
-  }
+  for_each_fixture_face(
+      GetParam(), [&](const std::string& store, const std::string& face, const RunResult& cat) {
+        const RunResult jsonl = run_real({"export", "--to", "jsonl", "--face", face, store});
+        EXPECT_EQ(jsonl.out, cat.out);
+        EXPECT_EQ(jsonl.err, cat.err);
+        EXPECT_EQ(jsonl.exit_code, cat.exit_code);
+        const RunResult csv = run_real({"export", "--to", "csv", "--face", face, store});
+        EXPECT_EQ(csv.err, cat.err);
+        EXPECT_EQ(csv.exit_code, cat.exit_code);
+        if (!csv.out.empty() || !cat.out.empty()) {
+          compared += compare(csv.out, cat.out);
+        }
+      });
   EXPECT_GT(compared, 20U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, ExportOfFixtures,
                          testing::Values("jss", "jss/invalid", "tay/stores/valid",
                                          "tay/stores/invalid", "arena", "kladde", "kladde/edge"),
-                         [](const auto& chosen) {
-                           std::string name = chosen.param;
-                           std::replace(name.begin(), name.end(), '/', '_');
-                           return name;
-                         });
+                         folder_name);
 
 }  // namespace
 }  // namespace varve::test

@@ -162,24 +162,4 @@ std::vector<Option> options_of(const Command& command, std::span<const Format* c
   return options;
 }
 
-std::vector<std::string> split_words(std::string_view words) {
-  std::vector<std::string> out;
-  std::size_t from = 0;
-  while ((from = words.find_first_not_of(' ', from)) != std::string_view::npos) {
-    const std::size_t end = std::min(words.find(' ', from), words.size());
-    out.emplace_back(words.substr(from, end - from));
-    from = end;
-  }
-  return out;
-}
-
-bool lists_word(std::string_view words, std::string_view word) {
-  for (const std::string& candidate : split_words(words)) {
-    if (candidate == word) {
-      return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace varve::cli

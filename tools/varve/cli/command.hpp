@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/words.hpp"
 #include "varve/store.hpp"
 
 namespace varve::cli {
@@ -84,7 +85,7 @@ const Command* nearest_command(std::string_view name);
 std::vector<Option> options_of(const Command& command, std::span<const Format* const> formats);
 
 // Whether `verb` stands in the space-separated list.
-bool lists_word(std::string_view words, std::string_view word);
-std::vector<std::string> split_words(std::string_view words);
+using base::lists_word;
+using base::split_words;
 
 }  // namespace varve::cli

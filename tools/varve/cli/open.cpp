@@ -143,12 +143,16 @@ Result<Target> new_target(const Session& session, const std::string& path) {
   return target;
 }
 
-Result<std::unique_ptr<StoreView>> open_view(const Session& session, const Target& target) {
+OpenOptions open_options(const Target& target) {
   OpenOptions options;
   options.threads = target.threads;
   options.max_memory_bytes = target.max_memory_bytes;
   options.options = target.options;
-  return target.format->open(session.context().files, target.path, options);
+  return options;
+}
+
+Result<std::unique_ptr<StoreView>> open_view(const Session& session, const Target& target) {
+  return target.format->open(session.context().files, target.path, open_options(target));
 }
 
 WriteRequest write_request(const Session& session, const Target& target) {

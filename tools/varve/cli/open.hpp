@@ -30,6 +30,7 @@ Result<Target> target_of(const Session& session, const Format& format, const std
 // The same for a path where nothing need be yet; --format must have been given.
 Result<Target> new_target(const Session& session, const std::string& path);
 
+OpenOptions open_options(const Target& target);
 Result<std::unique_ptr<StoreView>> open_view(const Session& session, const Target& target);
 
 // A request of a writing verb.

@@ -1,23 +1,44 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // `varve explain`: every byte, field by field.
 #include "cli/exit_codes.hpp"
+#include "cli/parse.hpp"
+#include "output/explain_store.hpp"
+#include "store/open.hpp"
 #include "verbs/explain_output.hpp"
-#include "verbs/explain_store.hpp"
 #include "verbs/scan_verb.hpp"
 
 namespace varve::cli {
 
 namespace {
 
+// As locate_target; a file that is no store, but may be a member of one, is taken too.
+Result<Target> locate_to_explain(const Session& session, const std::string& path) {
+  auto target = locate_target(session, path);
+  if (target || target.error().code != ErrorCode::not_a_store) {
+    return target;
+  }
+  const Context& context = session.context();
+  const Format* member_of = store::format_of_member(context.formats, context.files, path);
+  if (member_of != nullptr) {
+    return target_of(session, *member_of, path);
+  }
+  Error error = std::move(target).error();
+  error.message += "; --format says as what to explain it";
+  return std::unexpected(std::move(error));
+}
+
 // Findings of a text run go to stderr; those of a JSON run into the document.
 Result<int> explain(Session& session, const std::string& path, const std::string& place) {
   VARVE_ASSIGN(const std::size_t limit, max_findings(session));
   VARVE_ASSIGN(const Target target, locate_to_explain(session, path));
-  const FileAndOffset where = parse_file_and_offset(place);
+  const FileAndOffset parsed = parse_file_and_offset(place);
+  const ExplainRequest where{parsed.file, parsed.offset};
+  const output::ExplainTarget what{&session.context().files, target.format, target.path,
+                                   open_options(target)};
   if (session.json()) {
     FindingList findings(limit);
     JsonRows rows(session, target);
-    StoreExplainer explainer(session, target, rows, findings);
+    output::StoreExplainer explainer(what, rows, findings);
     const auto verdict = explainer.run(where);
     rows.finish(verdict.value_or(Verdict::unknown), findings);
     if (!verdict) {
@@ -28,7 +49,7 @@ Result<int> explain(Session& session, const std::string& path, const std::string
   }
   TextRows rows(session);
   FindingPrinter findings(session, target.path, limit);
-  StoreExplainer explainer(session, target, rows, findings);
+  output::StoreExplainer explainer(what, rows, findings);
   const auto verdict = explainer.run(where);
   session.out().flush();
   findings.finish();

@@ -12,6 +12,12 @@
 
 namespace varve::cli {
 
+using output::MapCollector;
+using output::MapFile;
+using output::MapUnit;
+using output::StoreMapPicture;
+using output::UnitState;
+
 namespace {
 
 using terminal::counted;

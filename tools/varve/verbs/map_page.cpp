@@ -5,6 +5,11 @@
 
 namespace varve::cli {
 
+using output::MapField;
+using output::MapFile;
+using output::MapUnit;
+using output::StoreMapPicture;
+
 namespace {
 
 constexpr std::string_view k_head = R"page(<!doctype html>

@@ -4,13 +4,13 @@
 
 #include <string>
 
+#include "output/map_model.hpp"
 #include "varve/json.hpp"
-#include "verbs/map_model.hpp"
 
 namespace varve::cli {
 
 // varve.map/1
-Json map_json(const StoreMapPicture& picture);
-std::string map_page(const StoreMapPicture& picture);
+Json map_json(const output::StoreMapPicture& picture);
+std::string map_page(const output::StoreMapPicture& picture);
 
 }  // namespace varve::cli

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "verbs/map_model.hpp"
+#include "output/map_model.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <utility>
 
-namespace varve::cli {
+namespace varve::output {
 
 namespace {
 
@@ -17,8 +17,9 @@ bool has_digit(const std::string& text) {
   return std::ranges::any_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-// "block 12" is a block; "page 3" of value "data page" is a data page.
-std::string kind_of(const ExplainRow& row) {
+}  // namespace
+
+std::string unit_kind(const ExplainRow& row) {
   std::string kind = row.field;
   const std::size_t end = kind.find_last_not_of("0123456789");
   if (end == std::string::npos || end + 1 == kind.size() || kind[end] != ' ') {
@@ -30,7 +31,7 @@ std::string kind_of(const ExplainRow& row) {
   return says_more ? row.value : kind;
 }
 
-UnitState state_of(ExplainRow::Check check) {
+UnitState unit_state(ExplainRow::Check check) {
   switch (check) {
     case ExplainRow::Check::none:
       break;
@@ -41,8 +42,6 @@ UnitState state_of(ExplainRow::Check check) {
   }
   return UnitState::plain;
 }
-
-}  // namespace
 
 std::string_view to_text(UnitState state) {
   switch (state) {
@@ -68,9 +67,9 @@ bool MapCollector::add(ExplainRow row) {
     MapUnit unit;
     unit.offset = row.offset;
     unit.length = row.length;
-    unit.kind = kind_of(row);
+    unit.kind = unit_kind(row);
     unit.label = row.value.empty() ? row.field : row.field + ": " + row.value;
-    unit.state = state_of(row.check);
+    unit.state = unit_state(row.check);
     file.bytes = row.offset + row.length;
     file.units.push_back(std::move(unit));
     if (file.units.size() > join_at_) {
@@ -139,4 +138,4 @@ StoreMapPicture MapCollector::finish(const std::vector<Finding>& findings) {
   return std::move(picture_);
 }
 
-}  // namespace varve::cli
+}  // namespace varve::output

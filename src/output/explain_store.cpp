@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "verbs/explain_store.hpp"
+#include "output/explain_store.hpp"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "store/open.hpp"
 
-namespace varve::cli {
+namespace varve::output {
 
 namespace {
-
-using output::path_in_store;
 
 constexpr int k_most_depth = 6;
 constexpr std::size_t k_most_members = 100'000;
@@ -29,33 +26,10 @@ bool asked_for(const std::string& asked, const std::string& file) {
          (file.size() > asked.size() && file.ends_with("/" + asked));
 }
 
-OpenOptions open_options(const Target& target) {
-  OpenOptions options;
-  options.threads = target.threads;
-  options.max_memory_bytes = target.max_memory_bytes;
-  options.options = target.options;
-  return options;
-}
-
 }  // namespace
 
-Result<Target> locate_to_explain(const Session& session, const std::string& path) {
-  auto target = locate_target(session, path);
-  if (target || target.error().code != ErrorCode::not_a_store) {
-    return target;
-  }
-  const Context& context = session.context();
-  const Format* member_of = store::format_of_member(context.formats, context.files, path);
-  if (member_of != nullptr) {
-    return target_of(session, *member_of, path);
-  }
-  Error error = std::move(target).error();
-  error.message += "; --format says as what to explain it";
-  return std::unexpected(std::move(error));
-}
-
-Result<Verdict> StoreExplainer::run(const FileAndOffset& where) {
-  VARVE_ASSIGN(const io::FileIdentity identity, session_.context().files.identity_of(target_.path));
+Result<Verdict> StoreExplainer::run(const ExplainRequest& where) {
+  VARVE_ASSIGN(const io::FileIdentity identity, target_.files->identity_of(target_.path));
   if (identity.type == io::FileType::directory) {
     VARVE_TRY(explain_directory(where));
     return verdict_;
@@ -90,8 +64,8 @@ void StoreExplainer::tell(const Error& error) {
   add(std::move(finding));
 }
 
-Result<void> StoreExplainer::explain_directory(const FileAndOffset& where) {
-  const auto view = open_view(session_, target_);
+Result<void> StoreExplainer::explain_directory(const ExplainRequest& where) {
+  const auto view = target_.format->open(*target_.files, target_.path, target_.options);
   if (!view) {
     if (!is_about_content(view.error())) {
       return std::unexpected(view.error());
@@ -99,7 +73,7 @@ Result<void> StoreExplainer::explain_directory(const FileAndOffset& where) {
     tell(view.error());
     return explain_members(where);
   }
-  const auto summary = (*view)->explain({where.file, where.offset}, rows_, *this);
+  const auto summary = (*view)->explain(where, rows_, *this);
   if (summary) {
     verdict_ = worse(verdict_, summary->verdict);
     const std::set<std::string> complained = complained_;
@@ -128,9 +102,8 @@ Result<void> StoreExplainer::explain_member(const std::string& file,
   rows_.use_member(file);
   ExplainRequest request;
   request.offset = offset;
-  const auto summary =
-      target_.format->explain_member(session_.context().files, path_in_store(target_.path, file),
-                                     request, open_options(target_), rows_, *this);
+  const auto summary = target_.format->explain_member(
+      *target_.files, path_in_store(target_.path, file), request, target_.options, rows_, *this);
   Result<void> done;
   if (summary) {
     verdict_ = worse(verdict_, summary->verdict);
@@ -150,8 +123,8 @@ Result<void> StoreExplainer::explain_raw(const std::string& file, const Error& e
   if (rows_.seen().contains(file)) {
     return {};
   }
-  VARVE_ASSIGN(const auto opened, session_.context().files.open_file(
-                                      path_in_store(target_.path, file), io::OpenMode::read));
+  VARVE_ASSIGN(const auto opened,
+               target_.files->open_file(path_in_store(target_.path, file), io::OpenMode::read));
   VARVE_ASSIGN(const io::FileIdentity identity, opened->identity());
   std::byte raw[32];
   VARVE_ASSIGN(const std::size_t got, opened->read_at(raw, 0));
@@ -170,7 +143,7 @@ Result<void> StoreExplainer::explain_raw(const std::string& file, const Error& e
   return {};
 }
 
-Result<void> StoreExplainer::explain_members(const FileAndOffset& where) {
+Result<void> StoreExplainer::explain_members(const ExplainRequest& where) {
   std::set<std::string> members;
   VARVE_TRY(find_members("", 0, members));
   for (const std::string& file : members) {
@@ -183,7 +156,7 @@ Result<void> StoreExplainer::explain_members(const FileAndOffset& where) {
 
 Result<void> StoreExplainer::find_members(const std::string& below, int depth,
                                           std::set<std::string>& found) {
-  io::FileSystem& files = session_.context().files;
+  io::FileSystem& files = *target_.files;
   const auto directory = files.open_directory(path_in_store(target_.path, below));
   const auto entries = directory ? (*directory)->list() : Result<std::vector<io::DirectoryEntry>>();
   if (!directory || !entries) {
@@ -203,8 +176,8 @@ Result<void> StoreExplainer::find_members(const std::string& below, int depth,
 }
 
 bool StoreExplainer::is_regular(const std::string& file) const {
-  const auto identity = session_.context().files.identity_of(path_in_store(target_.path, file));
+  const auto identity = target_.files->identity_of(path_in_store(target_.path, file));
   return identity && identity->type == io::FileType::regular;
 }
 
-}  // namespace varve::cli
+}  // namespace varve::output

@@ -10,7 +10,7 @@
 #include "varve/finding.hpp"
 #include "varve/store.hpp"
 
-namespace varve::cli {
+namespace varve::output {
 
 enum class UnitState : std::uint8_t {
   plain,    // nothing checks it, or it is not in use
@@ -19,6 +19,11 @@ enum class UnitState : std::uint8_t {
   hurt,     // a check fails, or an error is about it
 };
 std::string_view to_text(UnitState state);
+// The state that a row's check gives its unit.
+UnitState unit_state(ExplainRow::Check check);
+// What sort of unit a row of depth 0 is: "block 12" is a block; "page 3" of value "data page" is a
+// data page.
+std::string unit_kind(const ExplainRow& row);
 
 struct MapField {
   unsigned depth = 0;
@@ -72,4 +77,4 @@ class MapCollector final : public ExplainSink {
   std::size_t join_at_ = 0;
 };
 
-}  // namespace varve::cli
+}  // namespace varve::output

@@ -9,11 +9,15 @@
 
 #include "jss/archive.hpp"
 #include "varve/jss_plan.hpp"
+#include "varve/scan.hpp"
 
 namespace varve::jss {
 
 // An error of reason "InvalidRequest".
 std::unexpected<Error> invalid_request(std::string message);
+
+// A request body, and what a predicate asks for on top of it.
+Result<SnapshotRequest> snapshot_request_of(const Predicate& predicate, std::string_view body);
 
 // A checksum as the protocol spells it: 16 lower-case hex digits.
 std::string checksum_text(std::uint64_t checksum);

@@ -143,9 +143,8 @@ Json SnapshotPlan::to_json() const {
   return out;
 }
 
-Result<Json> View::snapshot_plan(const ScanRequest& request, std::string_view body) {
+Result<SnapshotRequest> snapshot_request_of(const Predicate& predicate, std::string_view body) {
   VARVE_ASSIGN(SnapshotRequest wanted, SnapshotRequest::parse(body));
-  const Predicate& predicate = request.predicate;
   if (predicate.since_us || predicate.until_us) {
     return invalid_request("a plan knows no times");
   }
@@ -161,6 +160,11 @@ Result<Json> View::snapshot_plan(const ScanRequest& request, std::string_view bo
   if (predicate.seq_last) {
     wanted.before_seq = std::min(wanted.before_seq.value_or(UINT64_MAX), *predicate.seq_last);
   }
+  return wanted;
+}
+
+Result<Json> View::snapshot_plan(const ScanRequest& request, std::string_view body) {
+  VARVE_ASSIGN(const SnapshotRequest wanted, snapshot_request_of(request.predicate, body));
   SnapshotLimits limits;
   VARVE_ASSIGN(limits.max_entries,
                model::number_option(request.options, "max-entries", limits.max_entries));

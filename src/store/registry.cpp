@@ -23,7 +23,8 @@ std::span<const Format* const> formats() {
 }
 
 model::SqlNames store::sql_names(const Format& format) {
-  return &format == &jss::format() ? jss::sql_names() : model::SqlNames{};
+  // By name, since a format may come with other ways to its stores (a remote archive).
+  return format.name() == jss::format().name() ? jss::sql_names() : model::SqlNames{};
 }
 
 }  // namespace varve

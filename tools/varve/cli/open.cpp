@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "serve/remote_view.hpp"
 #include "store/open.hpp"
 
 namespace varve::cli {
@@ -114,7 +115,28 @@ Result<void> take_options(const Session& session, Target& target) {
 
 }  // namespace
 
+namespace {
+
+// An archive that a server holds.
+Result<Target> remote_target(const Session& session, const std::string& url) {
+  const std::string format = session.arguments().value("format");
+  if (!format.empty() && format != serve::remote_format().name()) {
+    return usage("format", fmt::format("--format {}: what is read over HTTP is a {} archive",
+                                       format, serve::remote_format().name()));
+  }
+  VARVE_ASSIGN(Target target, target_of(session, serve::remote_format(), url));
+  if (session.has("api-key-file")) {
+    target.options[serve::k_api_key_file_option] = session.arguments().value("api-key-file");
+  }
+  return target;
+}
+
+}  // namespace
+
 Result<Target> locate_target(const Session& session, const std::string& path) {
+  if (serve::is_remote(path)) {
+    return remote_target(session, path);
+  }
   const Context& context = session.context();
   VARVE_ASSIGN(const store::Located located, store::locate(context.formats, context.files, path,
                                                            session.arguments().value("format")));
@@ -135,6 +157,9 @@ Result<Target> new_target(const Session& session, const std::string& path) {
   Target target;
   target.format = store::find_format(context.formats, name);
   target.path = path;
+  if (serve::is_remote(path)) {
+    return usage("usage", "a store cannot be made on a server");
+  }
   if (target.format == nullptr) {
     return usage("format", fmt::format("--format says what to make: one of {}",
                                        store::format_names(context.formats)));

@@ -11,6 +11,8 @@
 #include <optional>
 #include <thread>
 
+#include "serve/remote_http.hpp"
+
 namespace varve::cli {
 
 namespace {
@@ -46,20 +48,6 @@ bool may_pass(int status, const std::string& answer) {
 std::string said(int status, const std::string& answer) {
   std::string line = answer.substr(0, std::min(answer.find('\n'), std::size_t{500}));
   return "HTTP " + std::to_string(status) + (line.empty() ? "" : ": " + line);
-}
-
-std::string in_query(std::string_view text) {
-  constexpr std::string_view k_digits = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')) {
-      out += c;
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out += {'%', k_digits[byte >> 4], k_digits[byte & 15]};
-    }
-  }
-  return out;
 }
 
 }  // namespace
@@ -108,7 +96,7 @@ Result<std::unique_ptr<ClickHouseClient>> ClickHouseClient::create(const std::st
 }
 
 Result<void> ClickHouseClient::post(const std::string& sql, const std::string& body) {
-  const std::string path = "/?query=" + in_query(sql);
+  const std::string path = "/?query=" + serve::encode_in_query(sql);
   auto pause = k_first_pause;
   for (unsigned attempt = 1;; ++attempt) {
     const httplib::Result answer = impl_->client.Post(path, body, "application/octet-stream");

@@ -227,7 +227,7 @@ Result<int> diff(Session& session, const std::string& path_a, const std::string&
   VARVE_ASSIGN(const std::size_t limit, max_findings(session));
   VARVE_ASSIGN(const Target a, locate_target(session, path_a));
   VARVE_ASSIGN(const Target b, locate_target(session, path_b));
-  if (a.format != b.format) {
+  if (a.format->name() != b.format->name()) {
     return fail(
         ErrorCode::invalid_argument, "format",
         fmt::format("stores of two formats: {} and {}", a.format->name(), b.format->name()));

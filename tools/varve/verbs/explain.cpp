@@ -3,6 +3,7 @@
 #include "cli/exit_codes.hpp"
 #include "cli/parse.hpp"
 #include "output/explain_store.hpp"
+#include "serve/remote_view.hpp"
 #include "store/open.hpp"
 #include "verbs/explain_output.hpp"
 #include "verbs/scan_verb.hpp"
@@ -33,8 +34,13 @@ Result<int> explain(Session& session, const std::string& path, const std::string
   VARVE_ASSIGN(const Target target, locate_to_explain(session, path));
   const FileAndOffset parsed = parse_file_and_offset(place);
   const ExplainRequest where{parsed.file, parsed.offset};
-  const output::ExplainTarget what{&session.context().files, target.format, target.path,
-                                   open_options(target)};
+  std::unique_ptr<io::FileSystem> remote_files;
+  if (serve::is_remote(target.path)) {
+    VARVE_ASSIGN(remote_files, serve::open_remote_files(target.path, open_options(target)));
+  }
+  const output::ExplainTarget what{
+      remote_files != nullptr ? remote_files.get() : &session.context().files, target.format,
+      target.path, open_options(target)};
   if (session.json()) {
     FindingList findings(limit);
     JsonRows rows(session, target);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "cli/exit_codes.hpp"
+#include "serve/remote_http.hpp"
 #include "verbs/scan_verb.hpp"
 #include "verbs/verify_text.hpp"
 
@@ -278,6 +279,12 @@ class Follower {
 
 Result<int> follow(Session& session, const std::string& path) {
   VARVE_ASSIGN(const std::size_t limit, max_findings(session));
+  if (serve::is_remote(path)) {
+    return fail(ErrorCode::unsupported, "not_offered",
+                "a remote archive is not followed; `varve mirror --watch` keeps a local copy of it "
+                "that is",
+                path);
+  }
   VARVE_ASSIGN(Target target, locate_target(session, path));
   return Follower(session, std::move(target), limit).run();
 }

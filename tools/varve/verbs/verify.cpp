@@ -9,6 +9,7 @@
 #include "cli/exit_codes.hpp"
 #include "cli/open.hpp"
 #include "output/report_json.hpp"
+#include "serve/remote_http.hpp"
 #include "terminal/numbers.hpp"
 #include "varve/verify_receipt.hpp"
 #include "verbs/output_file.hpp"
@@ -147,6 +148,11 @@ Result<int> verify_store(Session& session, const std::string& path) {
   std::optional<VerifyReceipt> since;
   if (session.has("since-receipt")) {
     VARVE_ASSIGN(since, read_receipt(session, session.arguments().value("since-receipt")));
+  }
+  if (serve::is_remote(path) && (session.has("receipt") || session.has("since-receipt"))) {
+    return fail(
+        ErrorCode::invalid_argument, "receipt",
+        "there are no receipts of remote archives: nothing tells whether a file was touched", path);
   }
   if (session.has("receipt")) {
     VARVE_TRY(check_receipt_place(session, target, session.arguments().value("receipt")));

@@ -8,9 +8,9 @@
 namespace varve::test {
 namespace {
 
-using cli::MapCollector;
-using cli::StoreMapPicture;
-using cli::UnitState;
+using output::MapCollector;
+using output::StoreMapPicture;
+using output::UnitState;
 using testing::HasSubstr;
 using testing::Not;
 

@@ -218,6 +218,7 @@ Result<GetResult> View::get(const std::string& key, const RenderOptions& options
         {"did", path->did}, {"collection", path->collection}, {"kind", "commit"}};
   } else {
     request.predicate.seq_first = request.predicate.seq_last = *seq;
+    request.limit = 1;  // a seq stands once; what lies behind need not be read
   }
   LineSink sink(*this, options, path ? std::string_view(path->rkey) : std::string_view());
   VARVE_TRY(scan(request, sink, findings));

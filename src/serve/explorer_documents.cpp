@@ -17,10 +17,31 @@ constexpr std::size_t k_longest_name = 4096;
 constexpr std::size_t k_most_explain_rows = 2'000;
 constexpr std::size_t k_most_findings = 200;
 
+// What a page needs to know to show a value: the rest are numbers and texts.
+const char* type_name(ColumnType type) {
+  switch (type) {
+    case ColumnType::timestamp_us:
+      return "timestamp_us";
+    case ColumnType::text:
+      return "text";
+    case ColumnType::bytes:
+      return "bytes";
+    case ColumnType::boolean:
+      return "boolean";
+    case ColumnType::uint8:
+    case ColumnType::uint16:
+    case ColumnType::uint32:
+    case ColumnType::uint64:
+    case ColumnType::int64:
+      return "integer";
+  }
+  return "text";
+}
+
 Json fields_json(const Schema& schema) {
   Json list = Json::array();
   for (const Field& field : schema.fields) {
-    list.push(field.name);
+    list.push(Json::object().set("name", field.name).set("type", type_name(field.type)));
   }
   return list;
 }

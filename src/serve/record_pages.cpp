@@ -2,6 +2,7 @@
 #include "serve/record_pages.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "output/batch_slice.hpp"
@@ -18,6 +19,8 @@ constexpr auto k_page_time = std::chrono::milliseconds(800);
 constexpr std::size_t k_page_bytes = 4U << 20;
 constexpr std::size_t k_line_bytes = 16U << 10;
 constexpr std::size_t k_findings_told = 20;
+// Above it a cursor is taken for "the end".
+constexpr std::uint64_t k_greatest_cursor = UINT64_MAX >> 1;
 
 // What a scan finds on its way, told from another thread.
 class SharedFindings final : public FindingSink {
@@ -46,7 +49,9 @@ struct PageRow {
 
 class RecordList {
  public:
-  RecordList(io::FileSystem& files, Face face) : face_(face), files_(files, sign_) {}
+  // `first`: of who asks for the first page, and may go away before it is there.
+  RecordList(io::FileSystem& files, Face face, std::shared_ptr<const StopSign> first)
+      : face_(face), first_files_(files, std::move(first)), files_(first_files_, sign_) {}
   RecordList(const RecordList&) = delete;
   RecordList& operator=(const RecordList&) = delete;
   ~RecordList() { sign_->raise(); }
@@ -73,9 +78,29 @@ class RecordList {
         break;
       }
       while (position_ < batch_->rows && rows.size() < limit && bytes < k_page_bytes) {
-        rows.push_back(row_at(position_++));
+        rows.push_back(row_of(output::slice_batch(*batch_, position_++, 1)));
         bytes += rows.back().line.size();
       }
+    }
+    return rows;
+  }
+
+  // The last `limit` rows before the row of `seq`, which may be missing.
+  Result<std::vector<PageRow>> up_to(std::uint64_t seq, std::size_t limit) {
+    std::deque<Batch> kept;  // rendered only at the end: most may be passed over
+    while (true) {
+      VARVE_ASSIGN(const bool more, fetch());
+      if (!more || seq_at(position_).value_or(seq) >= seq) {
+        break;
+      }
+      kept.push_back(output::slice_batch(*batch_, position_++, 1));
+      if (kept.size() > limit) {
+        kept.pop_front();
+      }
+    }
+    std::vector<PageRow> rows;
+    for (const Batch& one : kept) {
+      rows.push_back(row_of(one));
     }
     return rows;
   }
@@ -111,17 +136,26 @@ class RecordList {
     return !ended_;
   }
 
-  PageRow row_at(std::size_t position) const {
-    const Batch one = output::slice_batch(*batch_, position, 1);
+  std::optional<std::uint64_t> seq_at(std::size_t position) const {
+    return seq_of(*batch_, position);
+  }
+
+  std::optional<std::uint64_t> seq_of(const Batch& batch, std::size_t position) const {
+    return seq_column_ < 0
+               ? std::nullopt
+               : std::optional(
+                     batch.columns[static_cast<std::size_t>(seq_column_)].value<std::uint64_t>(
+                         position));
+  }
+
+  PageRow row_of(const Batch& one) const {
     PageRow row;
     row.line = line_of(one, PayloadForm::json);
     if (row.line.size() > k_line_bytes) {
       row.cut_from = row.line.size();
       row.line = line_of(one, PayloadForm::none);
     }
-    if (seq_column_ >= 0) {
-      row.seq = one.columns[static_cast<std::size_t>(seq_column_)].value<std::uint64_t>(0);
-    }
+    row.seq = seq_of(one, 0);
     return row;
   }
 
@@ -139,6 +173,7 @@ class RecordList {
 
   Face face_;
   std::shared_ptr<StopSign> sign_ = std::make_shared<StopSign>();
+  ReadingFiles first_files_;
   ReadingFiles files_;
   std::shared_ptr<StoreView> view_;
   std::shared_ptr<SharedFindings> findings_ = std::make_shared<SharedFindings>();
@@ -206,29 +241,35 @@ RecordPages::~RecordPages() = default;
 
 Result<Json> RecordPages::page(ExploredStore& store, const std::string& generation,
                                const RecordQuery& query, std::shared_ptr<const StopSign> sign) {
-  const bool by_seq = query.by_seq(store.format());
-  const std::string list_key = store.id() + '\n' + generation + '\n' + query.list_key();
-  const auto key_of = [&](std::uint64_t place) { return list_key + '\n' + std::to_string(place); };
   ScanRequest request;
   request.face = query.face;
   request.predicate = query.predicate;
   request.partial = query.partial;
   request.threads = query.face == Face::log ? 1 : 0;
   request.reverse = query.newest_first != query.before.has_value();
-  bool none = false;
-  if (query.after || query.before) {
+  const std::optional<std::uint64_t> cursor = query.after ? query.after : query.before;
+  if (cursor) {
     const bool above = query.after.has_value() != query.newest_first;
-    none = !narrow(request.predicate, query.after ? *query.after : *query.before, above);
+    if (!narrow(request.predicate, *cursor, above)) {
+      return page_json(query, generation, {}, false, FindingList());
+    }
+    const bool only_seq =
+        query.predicate.terms.empty() && !query.predicate.since_us && !query.predicate.until_us;
+    if (!above && only_seq && *cursor <= k_greatest_cursor) {
+      VARVE_ASSIGN(const auto page, page_below(store, generation, query, *cursor, request, sign));
+      if (page) {
+        return *page;
+      }
+    }
   }
-  if (none) {
-    return page_json(query, generation, {}, false, FindingList());
-  }
+  const bool by_seq = query.by_seq(store.format());
+  const std::string list_key = store.id() + '\n' + generation + '\n' + query.list_key() + '\n';
   std::unique_ptr<RecordList> list;
   if (query.after || query.start != 0) {
-    list = take(key_of(query.after.value_or(query.start)));
+    list = take(list_key + std::to_string(query.after.value_or(query.start)));
   }
   if (list == nullptr) {
-    list = std::make_unique<RecordList>(files_, query.face);
+    list = std::make_unique<RecordList>(files_, query.face, sign);
     VARVE_TRY(list->begin(store, request));
     VARVE_TRY(list->skip(query.start));
   }
@@ -241,9 +282,36 @@ Result<Json> RecordPages::page(ExploredStore& store, const std::string& generati
   if (query.before) {
     std::ranges::reverse(rows);
   } else if (more && !rows.empty() && (!by_seq || rows.back().seq)) {
-    keep(key_of(by_seq ? *rows.back().seq : query.start + rows.size()), std::move(list));
+    const std::uint64_t place = by_seq ? *rows.back().seq : query.start + rows.size();
+    keep(list_key + std::to_string(place), std::move(list));
   }
   return page_json(query, generation, rows, more, findings, by_seq);
+}
+
+// Reading backwards begins at the end of the store, which may be a segment without an index. Rows
+// just below a seq are found forward from a little before it, if not too many are missing there.
+Result<std::optional<Json>> RecordPages::page_below(ExploredStore& store,
+                                                    const std::string& generation,
+                                                    const RecordQuery& query, std::uint64_t cursor,
+                                                    ScanRequest request,
+                                                    std::shared_ptr<const StopSign> sign) {
+  const std::uint64_t lowest = query.predicate.seq_first.value_or(0);
+  request.reverse = false;
+  request.predicate.seq_last.reset();
+  for (const std::uint64_t factor : {1, 16, 256}) {
+    const std::uint64_t from = cursor - std::min<std::uint64_t>(cursor, factor * query.limit);
+    request.predicate.seq_first = std::max(lowest, from);
+    RecordList list(files_, query.face, sign);
+    VARVE_TRY(list.begin(store, request));
+    VARVE_ASSIGN(std::vector<PageRow> rows, list.up_to(cursor, query.limit));
+    if (rows.size() == query.limit || from <= lowest) {
+      if (query.newest_first) {
+        std::ranges::reverse(rows);
+      }
+      return page_json(query, generation, rows, from > lowest, list.findings(), true);
+    }
+  }
+  return std::nullopt;
 }
 
 std::unique_ptr<RecordList> RecordPages::take(const std::string& key) {

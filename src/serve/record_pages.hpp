@@ -61,6 +61,10 @@ class RecordPages {
                     std::shared_ptr<const StopSign> sign);
 
  private:
+  // Nothing where the rows lie too far apart for it.
+  Result<std::optional<Json>> page_below(ExploredStore& store, const std::string& generation,
+                                         const RecordQuery& query, std::uint64_t cursor,
+                                         ScanRequest request, std::shared_ptr<const StopSign> sign);
   std::unique_ptr<RecordList> take(const std::string& key);
   void keep(std::string key, std::unique_ptr<RecordList> list);
 

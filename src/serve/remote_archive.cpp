@@ -228,11 +228,16 @@ Result<RangeAnswer> RemoteArchive::probe(const std::string& segment, std::uint64
   return out;
 }
 
-Result<RangeAnswer> RemoteArchive::whole(const std::string& segment, std::uint64_t max_bytes) {
+RemoteRequest RemoteArchive::whole_request(const std::string& segment,
+                                           std::uint64_t max_bytes) const {
   RemoteRequest request;
   request.target = target("getSegment", "name=" + encode_in_query(segment));
   request.max_bytes = max_bytes;
-  auto answer = http_->send(request);
+  return request;
+}
+
+Result<RangeAnswer> RemoteArchive::whole(const std::string& segment, std::uint64_t max_bytes) {
+  auto answer = http_->send(whole_request(segment, max_bytes));
   if (!answer) {
     return std::unexpected(at(std::move(answer).error(), segment, 0));
   }

@@ -78,6 +78,7 @@ class RemoteArchive {
   // what was asked for.
   RemoteRequest range_request(const std::string& segment, const Generation* generation,
                               std::uint64_t offset, std::uint64_t length) const;
+  RemoteRequest whole_request(const std::string& segment, std::uint64_t max_bytes) const;
   Result<void> check_range(const RemoteAnswer& answer, const std::string& segment,
                            const Generation& generation, std::uint64_t offset,
                            std::uint64_t length) const;

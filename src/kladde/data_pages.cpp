@@ -52,36 +52,69 @@ void check_run(const io::File& file, std::uint64_t max_epoch, base::Bytes& buffe
   }
 }
 
-// The ids whose bytes lie in a page, for the message: the first few.
-std::string owners_of(const World& world, PageNumber page) {
-  std::string out;
-  std::size_t count = 0;
-  for (const auto& [id, allocation] : world.allocations) {
-    bool here = false;
-    allocation.fragments.for_each([&](const Fragment& fragment) {
-      here =
-          here || (fragment.kind == FragmentKind::ref && fragment.address / k_page_bytes == page);
-    });
-    if (here && ++count <= 5) {
-      out += (out.empty() ? "" : ", ") + std::to_string(id);
-    }
-  }
-  if (count > 5) {
-    out += " and " + std::to_string(count - 5) + " more";
-  }
-  return out;
-}
+// Whose bytes lie in a page, for messages. Made when the first is asked for: most stores have no
+// damage, and one with a lot must not be searched through once a page.
+class Owners {
+ public:
+  explicit Owners(const World& world) : world_(world) {}
 
-Finding finding_of(const World& world, const PageFault& bad) {
+  // The first few ids.
+  std::string of(PageNumber page) {
+    if (!made_) {
+      make();
+    }
+    std::string out;
+    std::size_t count = 0;
+    const auto [begin, end] = std::ranges::equal_range(entries_, page, {}, &Entry::page);
+    for (auto entry = begin; entry != end; ++entry) {
+      if (entry != begin && entry->id == std::prev(entry)->id) {
+        continue;
+      }
+      if (++count <= k_named) {
+        out += (out.empty() ? "" : ", ") + std::to_string(entry->id);
+      }
+    }
+    if (count > k_named) {
+      out += " and " + std::to_string(count - k_named) + " more";
+    }
+    return out;
+  }
+
+ private:
+  static constexpr std::size_t k_named = 5;
+  struct Entry {
+    PageNumber page = 0;
+    Id id = 0;
+    auto operator<=>(const Entry&) const = default;
+  };
+
+  void make() {
+    for (const auto& [id, allocation] : world_.allocations) {
+      allocation.fragments.for_each([&, owner = id](const Fragment& fragment) {
+        if (fragment.kind == FragmentKind::ref) {
+          entries_.push_back({static_cast<PageNumber>(fragment.address / k_page_bytes), owner});
+        }
+      });
+    }
+    std::ranges::sort(entries_);
+    made_ = true;
+  }
+
+  const World& world_;
+  std::vector<Entry> entries_;
+  bool made_ = false;
+};
+
+Finding finding_of(Owners& owners, const PageFault& bad) {
   const std::string_view code = bad.fault.word;
   const char* what = code == word::page_check  ? " fails its checksum"
                      : code == word::page_kind ? " is of another kind"
                      : code == word::page_newer
                          ? " is newer than the header (the platform broke its fsync promise)"
                          : " is referred to past its content";
-  Finding finding = page_finding(bad.use.page, "data page", bad.fault,
+  Finding finding = page_finding(bad.use.page, k_data_page_unit, bad.fault,
                                  "data page " + std::to_string(bad.use.page) + what +
-                                     "; it holds bytes of " + owners_of(world, bad.use.page));
+                                     "; it holds bytes of " + owners.of(bad.use.page));
   if (bad.loose) {
     finding.severity = Severity::warning;
   }
@@ -95,6 +128,7 @@ Result<void> check_data_pages(const io::File& file, const LoadRequest& request,
   const std::span<const DataUse> uses = world.data_uses;
   const unsigned threads = base::thread_count(request.threads);
   std::vector<base::Bytes> buffers(threads);
+  Owners owners(world);
   std::size_t next = 0;
   Result<void> outcome;
   const auto produce = [&]() -> std::optional<Run> {
@@ -126,7 +160,7 @@ Result<void> check_data_pages(const io::File& file, const LoadRequest& request,
       if (!bad.loose) {
         world.bad_pages.insert(bad.use.page);
       }
-      outcome = policy.complain(finding_of(world, bad));
+      outcome = policy.complain(finding_of(owners, bad));
       if (!outcome) {
         return false;
       }

@@ -6,6 +6,9 @@
 
 namespace varve::kladde {
 
+// The unit that findings about data pages name.
+inline constexpr const char* k_data_page_unit = "data page";
+
 // Checks world.data_uses; fills in world.bad_pages and adds to world.bytes_checked.
 Result<void> check_data_pages(const io::File& file, const LoadRequest& request,
                               const Policy& policy, World& world);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kladde/page_fates.hpp"
 #include "kladde/reader.hpp"
 #include "kladde/view.hpp"
 #include "model/salvage_output.hpp"
@@ -37,31 +38,48 @@ void note_pages(const FindingList& findings, Source& source) {
   }
 }
 
-// Loads the first world whose address table holds; else the first that can be looked at.
-// checked: what verify found of the data pages, which are not hashed again if the world is the
-// same.
+// True if the world that verify looked at is still the one to salvage.
+Result<bool> still_governs(const World& world, Generation generation, const io::File& looked_at,
+                           const io::File& now) {
+  VARVE_ASSIGN(const io::FileIdentity before, looked_at.identity());
+  VARVE_ASSIGN(const io::FileIdentity identity, now.identity());
+  if (!before.same_object(identity) || generation == Generation::older) {
+    return false;
+  }
+  VARVE_ASSIGN(const auto epoch, governing_epoch(now));
+  return epoch == world.header.epoch;
+}
+
+// Takes the world that the view's verify looked at, if its table held. Else loads the first whose
+// address table does, or the first that can be looked at.
 Result<Source> open_source(io::FileSystem& files, const std::string& path,
-                           const SalvageRequest& request,
-                           const std::optional<CheckedPages>& checked) {
+                           const SalvageRequest& request, View& view) {
   Source source;
   VARVE_ASSIGN(source.load.dialect, dialect_option(request.options));
   VARVE_ASSIGN(const Generation first, generation_option(request.options));
   VARVE_ASSIGN(source.file, files.open_file(path, io::OpenMode::read));
   source.load.max_memory_bytes = request.max_memory_bytes;
   source.load.threads = request.threads;
+  if (auto world = view.take_world()) {
+    VARVE_ASSIGN(const bool governs, still_governs(*world, first, view.file(), *source.file));
+    if (governs) {
+      source.load.generation = first;
+      source.world = *std::move(world);
+      source.table_whole = true;
+      return source;
+    }
+  }
   const bool chosen = request.options.contains("world");
   std::optional<Generation> usable;
-  std::optional<World> usable_world;
   for (const Generation generation : {first, Generation::older}) {
     source.load.generation = generation;
     source.load.check_data = false;
     FindingList findings;
-    VARVE_ASSIGN(auto world, load_world(*source.file, source.load, Policy::report(findings)));
+    VARVE_ASSIGN(const auto world, load_world(*source.file, source.load, Policy::report(findings)));
     note_pages(findings, source);
     source.table_whole = world && findings.errors() == 0;
     if (world && (!usable || source.table_whole)) {
       usable = generation;
-      usable_world = std::move(world);
     }
     if (source.table_whole || chosen) {
       break;
@@ -73,12 +91,6 @@ Result<Source> open_source(io::FileSystem& files, const std::string& path,
   }
   source.load.generation = *usable;
   source.load.check_data = true;
-  if (checked && checked->slot == usable_world->slot &&
-      checked->epoch == usable_world->header.epoch) {
-    source.world = *std::move(usable_world);
-    source.world.bad_pages = checked->bad;
-    return source;
-  }
   FindingList findings;
   VARVE_ASSIGN(auto world, load_world(*source.file, source.load, Policy::report(findings)));
   if (!world) {
@@ -250,10 +262,10 @@ class Salvage {
     Json holes = Json::array();
     std::uint64_t count = 0;
     std::uint64_t hurt = 0;
-    const std::vector<Id> ids = state.ids();
-    for (const Id id : ids) {
+    std::uint64_t allocations = 0;
+    state.for_each([&](Id id, const Allocation* untouched) {
       const std::uint64_t before = count;
-      state.for_runs(id, 0, state.size(id), [&](const ByteRun& run) {
+      const auto look_at = [&](const ByteRun& run) {
         if (run.zero || holds(run)) {
           return;
         }
@@ -264,13 +276,19 @@ class Salvage {
                          .set("offset", std::uint64_t{run.start})
                          .set("length", std::uint64_t{run.size}));
         }
-      });
+      };
+      if (untouched != nullptr) {
+        for_fragment_runs(&untouched->fragments, 0, untouched->size, look_at);
+      } else {
+        state.for_runs(id, 0, state.size(id), look_at);
+      }
+      ++allocations;
       hurt += count != before ? 1 : 0;
-    }
+    });
     report_.detail.set("world", source_.load.generation == Generation::older ? "older" : "newer")
         .set("table_whole", source_.table_whole)
         .set("epoch", world_.header.epoch)
-        .set("allocations", std::uint64_t{ids.size()})
+        .set("allocations", allocations)
         .set("hurt_allocations", hurt)
         .set("hole_bytes", hole_bytes_)
         .set("holes", std::move(holes))
@@ -278,41 +296,35 @@ class Salvage {
     return {};
   }
 
-  // What becomes of one page. A vector of these, one a page, is what most of the memory goes to.
-  struct PageFate {
-    std::uint64_t page = 0;
-    std::string_view unit;
-    std::string_view reason;
-    Fate fate = Fate::kept;
-  };
-
-  // What becomes of every page; of two entries of one page the later holds.
+  // What becomes of every page.
   Result<void> take_pages() {
-    std::vector<PageFate> pages;
-    const auto put = [&](std::uint64_t page, std::string_view unit, Fate fate,
-                         std::string_view reason) { pages.push_back({page, unit, reason, fate}); };
+    PageFates fates;
+    const auto put = [&](std::uint64_t page, const PageFate& fate) {
+      fates.assign(page, page + 1, fate);
+    };
     for (const auto& [page, word] : source_.bad_tables) {
-      if (page < world_.page_count) put(page, "page", Fate::lost, word);
+      if (page < world_.page_count) put(page, {"page", word, Fate::lost});
     }
     for (unsigned slot = 0; slot < k_slot_count && slot < world_.page_count; ++slot) {
       const auto& bytes = world_.slots.bytes[slot];
       const bool zero = std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
-      put(slot, "header", Fate::rebuilt,
-          world_.slots.slot[slot].valid() || zero ? "" : to_text(world_.slots.slot[slot].status));
+      put(slot,
+          {"header",
+           world_.slots.slot[slot].valid() || zero ? "" : to_text(world_.slots.slot[slot].status),
+           Fate::rebuilt});
     }
     for (const auto& [first, end] : world_.tree.page_set.runs()) {
-      for (std::uint64_t page = std::max<std::uint64_t>(first, k_slot_count); page < end; ++page) {
-        put(page, "table pages", Fate::rebuilt, "");
-      }
+      fates.assign(std::max<std::uint64_t>(first, k_slot_count), end,
+                   {"table pages", "", Fate::rebuilt});
     }
-    for (const DataUse& use : world_.data_uses) {
-      const bool bad = world_.bad_pages.contains(use.page);
-      put(use.page, bad ? "data page" : "data pages", bad ? Fate::lost : Fate::kept,
-          bad ? word::page_check : "");
+    for (const auto& [first, end] : world_.data_pages.runs()) {
+      fates.assign(first, end, {"data pages", "", Fate::kept});
+    }
+    for (const auto& [first, end] : world_.bad_pages.runs()) {
+      fates.assign(first, end, {"data page", word::page_check, Fate::lost});
     }
     put_journal(put);
-    std::ranges::stable_sort(pages, {}, &PageFate::page);
-    return emit(pages);
+    return emit(fates);
   }
 
   template <class Put>
@@ -322,10 +334,10 @@ class Salvage {
         continue;
       }
       if (journal_.went_on) {
-        put(page, "journal page", Fate::lost, word::torn_tail);
+        put(page, {"journal page", word::torn_tail, Fate::lost});
       } else if (!journal_.tail_is_zero) {
         // Stale, or a journal that was hurt in its first page: the format cannot tell.
-        put(page, "journal page", Fate::rebuilt, word::unproven_tail);
+        put(page, {"journal page", word::unproven_tail, Fate::rebuilt});
       }
     }
     bool past = false;
@@ -333,58 +345,39 @@ class Salvage {
       if (page >= world_.page_count || world_.uses(page)) {
         continue;
       }
-      put(page, past ? "journal page" : "journal pages", past ? Fate::lost : Fate::kept,
-          past ? word::transaction : "");
+      put(page, past ? PageFate{"journal page", word::transaction, Fate::lost}
+                     : PageFate{"journal pages", "", Fate::kept});
       past = past || (behind_ && page == end_.page);
     }
   }
 
-  // Pages of one kind that follow each other are one range; what is between is free.
-  Result<void> emit(std::span<const PageFate> pages) {
+  // Pages of one fate that follow each other are one range; what is between is free.
+  Result<void> emit(const PageFates& fates) {
     std::uint64_t at = 0;
-    std::optional<SalvageRange> open;
     bool records_told = taken_records_ == 0;
-    const auto close = [&]() -> Result<void> {
-      if (!open) {
+    const auto put = [&](std::uint64_t end, const PageFate& fate) -> Result<void> {
+      if (end == at) {
         return {};
       }
-      SalvageRange range = *std::exchange(open, std::nullopt);
-      if (!records_told && range.unit == "journal pages") {
+      SalvageRange range;
+      range.unit = fate.unit;
+      range.fate = fate.fate;
+      range.reason = fate.reason;
+      range.offset = at * k_page_bytes;
+      range.length = (end - at) * k_page_bytes;
+      if (!records_told && fate.unit == "journal pages") {
         range.records = taken_records_;
         records_told = true;
       }
+      at = end;
       return save(std::move(range));
     };
-    const auto step = [&](const PageFate& what, std::uint64_t end) -> Result<void> {
-      const std::uint64_t length = (end - what.page) * k_page_bytes;
-      if (open && open->unit == what.unit && open->fate == what.fate &&
-          open->reason == what.reason) {
-        open->length += length;
-        return {};
-      }
-      VARVE_TRY(close());
-      open.emplace();
-      open->unit = what.unit;
-      open->fate = what.fate;
-      open->reason = what.reason;
-      open->offset = what.page * k_page_bytes;
-      open->length = length;
-      return {};
-    };
-    const auto free_until = [&](std::uint64_t end) -> Result<void> {
-      return end > at ? step({at, "free pages", "", Fate::rebuilt}, end) : Result<void>();
-    };
-    for (std::size_t i = 0; i < pages.size(); ++i) {
-      const std::uint64_t page = pages[i].page;
-      if (i + 1 < pages.size() && pages[i + 1].page == page) {
-        continue;
-      }
-      VARVE_TRY(free_until(page));
-      VARVE_TRY(step(pages[i], page + 1));
-      at = page + 1;
+    const PageFate free{"free pages", "", Fate::rebuilt};
+    for (const auto& [first, run] : fates.runs()) {
+      VARVE_TRY(put(first, free));
+      VARVE_TRY(put(run.end, run.fate));
     }
-    VARVE_TRY(free_until(world_.page_count));
-    VARVE_TRY(close());
+    VARVE_TRY(put(world_.page_count, free));
     const std::uint64_t whole = world_.page_count * k_page_bytes;
     if (world_.file_bytes > whole) {
       SalvageRange rest;
@@ -437,6 +430,7 @@ Result<SalvageReport> salvage_store(io::FileSystem& files, const std::string& pa
   open.max_memory_bytes = request.max_memory_bytes;
   open.options = request.options;
   VARVE_ASSIGN(const auto view, View::open(files, path, open));
+  view->keep_world();
   VerifyRequest verify;
   verify.threads = request.threads;
   VARVE_ASSIGN(const VerifyReport verified, view->verify(verify, findings));
@@ -445,7 +439,7 @@ Result<SalvageReport> salvage_store(io::FileSystem& files, const std::string& pa
                 "this build does not understand the file, so that nothing of it can be proven",
                 path);
   }
-  VARVE_ASSIGN(const Source source, open_source(files, path, request, view->checked_pages()));
+  VARVE_ASSIGN(const Source source, open_source(files, path, request, *view));
   return model::salvage_with(
       files, request, model::LostAndFound::beside, findings,
       [&](model::SalvageOutput* output, FindingSink&) -> Result<SalvageReport> {

@@ -33,23 +33,7 @@ std::uint32_t State::size(Id id) const {
 
 std::vector<Id> State::ids() const {
   std::vector<Id> out;
-  auto changed = touched_.begin();
-  const auto take_changed_below = [&](std::uint64_t bound) {
-    for (; changed != touched_.end() && changed->first < bound; ++changed) {
-      if (changed->second.exists) {
-        out.push_back(changed->first);
-      }
-    }
-  };
-  for (const auto& [id, allocation] : *committed_) {
-    take_changed_below(id);
-    if (changed != touched_.end() && changed->first == id) {
-      take_changed_below(std::uint64_t{id} + 1);
-    } else if (allocation.exists) {
-      out.push_back(id);
-    }
-  }
-  take_changed_below(k_max_u32 + 1);
+  for_each([&](Id id, const Allocation*) { out.push_back(id); });
   return out;
 }
 

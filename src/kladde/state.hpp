@@ -62,6 +62,10 @@ class State {
   template <class F>
   void for_committed_runs(Id id, std::uint32_t from, std::uint32_t to, F visit) const;
 
+  // Calls visit(Id, const Allocation*) for every id that exists, ascending: with the allocation if
+  // no record has touched it, else with nullptr.
+  template <class F>
+  void for_each(F visit) const;
   // Every id that exists, ascending.
   std::vector<Id> ids() const;
   const std::map<Id, Touched>& touched() const { return touched_; }
@@ -91,12 +95,13 @@ class State {
   RopePool pool_;
 };
 
+// Calls visit(ByteRun) for the bytes of [from, to) of an allocation as its statements have it.
 template <class F>
-void State::for_committed_runs(Id id, std::uint32_t from, std::uint32_t to, F visit) const {
-  const auto found = committed_->find(id);
+void for_fragment_runs(const FragmentList* fragments, std::uint32_t from, std::uint32_t to,
+                       F visit) {
   std::uint64_t at = from;
-  if (found != committed_->end()) {
-    found->second.fragments.for_range(from, to, [&](const Fragment& whole) {
+  if (fragments != nullptr) {
+    fragments->for_range(from, to, [&](const Fragment& whole) {
       const Fragment fragment = whole.clipped(from, to);
       if (fragment.start > at) {
         visit(ByteRun{static_cast<std::uint32_t>(at),
@@ -109,6 +114,34 @@ void State::for_committed_runs(Id id, std::uint32_t from, std::uint32_t to, F vi
   if (at < to) {
     visit(ByteRun{static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(to - at), true, 0});
   }
+}
+
+template <class F>
+void State::for_committed_runs(Id id, std::uint32_t from, std::uint32_t to, F visit) const {
+  const auto found = committed_->find(id);
+  for_fragment_runs(found != committed_->end() ? &found->second.fragments : nullptr, from, to,
+                    visit);
+}
+
+template <class F>
+void State::for_each(F visit) const {
+  auto changed = touched_.begin();
+  const auto visit_changed_below = [&](std::uint64_t bound) {
+    for (; changed != touched_.end() && changed->first < bound; ++changed) {
+      if (changed->second.exists) {
+        visit(changed->first, static_cast<const Allocation*>(nullptr));
+      }
+    }
+  };
+  for (const auto& [id, allocation] : *committed_) {
+    visit_changed_below(id);
+    if (changed != touched_.end() && changed->first == id) {
+      visit_changed_below(std::uint64_t{id} + 1);
+    } else if (allocation.exists) {
+      visit(id, &allocation);
+    }
+  }
+  visit_changed_below(k_max_u32 + 1);
 }
 
 template <class F>

@@ -5,6 +5,7 @@
 
 #include "base/checksum.hpp"
 #include "base/text_coding.hpp"
+#include "kladde/data_pages.hpp"
 #include "kladde/reach.hpp"
 #include "kladde/view.hpp"
 #include "model/receipt_work.hpp"
@@ -31,6 +32,21 @@ class HintSink final : public FindingSink {
   FindingSink& next_;
   std::function<std::string()> hint_;
   bool hinted_ = false;
+};
+
+// Notices complaints about anything but the data pages.
+class TableSink final : public FindingSink {
+ public:
+  explicit TableSink(FindingSink& next) : next_(next) {}
+  void add(Finding finding) override {
+    whole_ = whole_ && (finding.severity != Severity::error || finding.unit == k_data_page_unit);
+    next_.add(std::move(finding));
+  }
+  bool whole() const { return whole_; }
+
+ private:
+  FindingSink& next_;
+  bool whole_ = true;
 };
 
 bool all_zero(base::ByteSpan bytes) {
@@ -169,7 +185,8 @@ Result<VerifyReport> View::verify_once(const VerifyRequest& request, FindingSink
   report.format = "kladde";
   model::VerdictSink findings(&out);
   HintSink hinted(findings, [this] { return dialect_hint(); });
-  const Policy policy = Policy::report(hinted);
+  TableSink tables(hinted);
+  const Policy policy = Policy::report(tables);
   VARVE_ASSIGN(const io::FileIdentity identity, file_->identity());
   model::ReceiptWork receipt(request, "", options_.options, report, findings);
   VARVE_ASSIGN(const VerifyReceipt::Part* const proven, proven_pages(*file_, identity, receipt));
@@ -181,14 +198,13 @@ Result<VerifyReport> View::verify_once(const VerifyRequest& request, FindingSink
   }
   report.counts.files = 1;
   report.counts.segments = 1;
-  VARVE_ASSIGN(const auto world, load_world(*file_, load, policy));
+  kept_world_.reset();
+  VARVE_ASSIGN(auto world, load_world(*file_, load, policy));
+  const bool table_whole = tables.whole();
   if (!world) {
     report.counts.bytes = std::min<std::uint64_t>(identity.size_bytes, 2 * k_page_bytes);
     report.verdict = findings.verdict();
     return report;
-  }
-  if (load.check_data) {
-    checked_pages_ = {world->slot, world->header.epoch, world->bad_pages};
   }
   report.version = world->header.format_version;
   State state(world->allocations, max_pieces());
@@ -225,6 +241,9 @@ Result<VerifyReport> View::verify_once(const VerifyRequest& request, FindingSink
     receipt.keep_as_is(std::move(part));
   }
   receipt.finish();
+  if (keeps_world_ && load.check_data && table_whole) {
+    kept_world_ = std::move(world);
+  }
   return report;
 }
 

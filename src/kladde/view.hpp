@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "kladde/reader.hpp"
 #include "varve/store.hpp"
@@ -13,14 +14,6 @@ namespace varve::kladde {
 
 // The format's entry in the registration table.
 const Format& format();
-
-// What a verify found of the data pages of one world, so that a pass behind it need not hash them
-// again.
-struct CheckedPages {
-  unsigned slot = 0;
-  std::uint64_t epoch = 0;
-  PageSet bad;
-};
 
 // What the format's own options say.
 Result<Dialect> dialect_option(const std::map<std::string, std::string>& options);
@@ -45,8 +38,12 @@ class View final : public StoreView {
                               FindingSink& findings) override;
   Result<StatsReport> stats(FindingSink& findings) override;
 
-  // Of the last verify that looked at the data pages; empty if none did.
-  const std::optional<CheckedPages>& checked_pages() const { return checked_pages_; }
+  // Has verify keep the world it looked at, so that a pass behind it need neither load it nor hash
+  // its pages again.
+  void keep_world() { keeps_world_ = true; }
+  // The world of the last verify, if it hashed the data pages and the address table held whole.
+  std::optional<World> take_world() { return std::exchange(kept_world_, std::nullopt); }
+  const io::File& file() const { return *file_; }
 
  private:
   View(std::unique_ptr<io::File> file, std::string path, OpenOptions options, Dialect dialect,
@@ -84,7 +81,8 @@ class View final : public StoreView {
   OpenOptions options_;
   Dialect dialect_;
   Generation generation_;
-  std::optional<CheckedPages> checked_pages_;
+  bool keeps_world_ = false;
+  std::optional<World> kept_world_;
 };
 
 // A finding that changes no verdict.

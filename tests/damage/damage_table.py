@@ -32,11 +32,11 @@ def rows(path):
 
 def page(root):
     lines = ["# Every case of damage", "",
-             "Each line is done to a healthy store of that format, and Varve must say what stands "
-             "behind it: the verdict,", "the first error finding (`*`: one of several; `-`: none), where, and how "
-             "many records `cat` still prints. The language is", "that of "
-             "[tests/damage](../../tests/damage/README.md). Made by `tests/damage/damage_table.py` "
-             "from the case files that", "the tests run.", ""]
+             "Each line is done to a healthy store of that format, and Varve must say what",
+             "stands behind it: the verdict, the first error finding (`*`: one of several;",
+             "`-`: none), where, and how many records `cat` still prints. The language is that of",
+             "[tests/damage](../../tests/damage/README.md). Made by `tests/damage/damage_table.py`",
+             "from the case files that the tests run.", ""]
     for name in FORMATS:
         lines += [f"## {name}", ""]
         for kind, first, second in rows(root / f"tests/damage/cases/{name}.cases"):

@@ -190,6 +190,21 @@ TEST(Lz4Blocks, TokenWalkAgreesWithTheDecoder) {
   EXPECT_GT(accepted, 9000);
 }
 
+// What the walk over tokens refuses by itself, before anything is decompressed or allocated.
+TEST(Lz4Blocks, WhatNoDecoderTakesIsNotPlausible) {
+  const auto plausible = [](std::string_view block_hex, std::uint64_t raw_len) {
+    std::uint64_t steps = 0;
+    return lz4_block_plausible(base::as_bytes(hex(block_hex)), raw_len, steps);
+  };
+  EXPECT_TRUE(plausible("20 61 62", 2));
+  EXPECT_FALSE(plausible("20 61", 2)) << "literals end behind the block";
+  EXPECT_FALSE(plausible("20 61 62", 3)) << "less than the header says";
+  EXPECT_TRUE(plausible("10 61 01 00 50 61 61 61 61 61", 10));
+  EXPECT_FALSE(plausible("10 61 02 00 50 61 61 61 61 61", 10)) << "a match before the data";
+  EXPECT_FALSE(plausible("10 61 00 00 50 61 61 61 61 61", 10)) << "a match at no distance";
+  EXPECT_FALSE(plausible("10 61 01", 5)) << "the block ends inside a distance";
+}
+
 TEST(Lz4Blocks, ADistanceOfZeroIsInvalid) {
   // One literal, then a match at distance 0; liblz4 would make zeros of it.
   const std::string block = hex("1f 61 00 00 4b 50 61 61 61 61 61");

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "io/crash.hpp"
 #include "writer_support.hpp"
 
 namespace varve::arena {
@@ -330,6 +331,29 @@ TEST(ArenaWriter, CreatesStoresThatVerifyClean) {
   io::SimulatedFileSystem files;
   EXPECT_EQ(create_store(files, "/x", {.version = 1}).error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(create_store(files, "/x", {.dimensions = 0}).error().code, ErrorCode::invalid_argument);
+}
+
+// The length of a new segment is durable with its name, not only when the first frame is.
+TEST(ArenaWriter, AStoreJustMadeSurvivesAPowerCutAsItIs) {
+  io::SimulatedFileSystem files;
+  ASSERT_TRUE(create_store(files, "/store", {}).has_value());
+  const auto made = files.paths("/store");
+  io::CrashOptions options;
+  options.only_last_point = true;
+  options.kills = false;
+  std::uint64_t states = 0;
+  io::for_each_crash(files.recording(), options, [&](const io::CrashState& state) {
+    ++states;
+    const auto restarted = state.restart();
+    EXPECT_EQ(restarted->paths("/store"), made);
+    for (const std::string& name : made) {
+      const auto before = files.identity_of("/store/" + name);
+      const auto after = restarted->identity_of("/store/" + name);
+      EXPECT_TRUE(before && after && before->size_bytes == after->size_bytes) << name;
+    }
+    return true;
+  });
+  EXPECT_GT(states, 0U);
 }
 
 // Section 1.2: a store that lost its manifest is read, and not written to.

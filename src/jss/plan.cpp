@@ -38,7 +38,7 @@ Json skipped_json(const BlockSelection& s) {
 }
 
 const char* how_text(const MemberPlan& plan) {
-  if (plan.segment->head.fault && plan.segment->head.fault->verdict == Verdict::unknown) {
+  if (unreadable(plan.segment->head)) {
     return "not read: a version that this build does not know";
   }
   if (plan.segment->trusted()) {

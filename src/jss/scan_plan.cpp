@@ -6,14 +6,9 @@
 
 namespace varve::jss {
 
-namespace {
-
-// True if nothing can be read although there are bytes: another version of the format.
 bool unreadable(const SegmentHead& head) {
   return head.fault && head.fault->verdict == Verdict::unknown;
 }
-
-}  // namespace
 
 Result<MemberPlan> plan_member(Archive& archive, std::size_t member, const RowQuery& query,
                                const PlanOptions& options) {

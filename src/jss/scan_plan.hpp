@@ -12,6 +12,9 @@
 
 namespace varve::jss {
 
+// True if nothing can be read although there are bytes: another version of the format.
+bool unreadable(const SegmentHead& head);
+
 struct MemberPlan {
   SkipReason skip = SkipReason::none;    // why the whole member is left out
   std::shared_ptr<OpenSegment> segment;  // null if it is

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "jss/scan_plan.hpp"
+
 namespace varve::serve {
 
 namespace {
@@ -55,8 +57,10 @@ Result<std::shared_ptr<const OpenGeneration>> RemoteSegmentReader::open_generati
                  jss::load_footer(*segment->file, segment->head, options, segment->findings));
   }
   auto out = std::make_shared<OpenGeneration>();
-  VARVE_ASSIGN(out->walk,
-               jss::walk_segment(*segment->file, segment->head, segment->footer.get(), options_));
+  if (!jss::unreadable(segment->head)) {
+    VARVE_ASSIGN(out->walk,
+                 jss::walk_segment(*segment->file, segment->head, segment->footer.get(), options_));
+  }
   out->segment = std::move(segment);
   return out;
 }

@@ -104,6 +104,18 @@ Result<Json> steps_json(SqlConnection& connection, std::string_view statement) {
   }
 }
 
+// A connection whose tables count rows instead of giving them, if the statement does nothing but
+// count them; else nullptr.
+Result<std::unique_ptr<SqlConnection>> open_counting(StoreTables& tables, SqlObserver& observer,
+                                                     std::string_view statement) {
+  observer.count_rows();
+  VARVE_ASSIGN(auto connection, SqlConnection::open(tables, observer));
+  if (!connection->prepare(statement) || !connection->only_counts(statement)) {
+    return nullptr;
+  }
+  return connection;
+}
+
 // The verdict of a statement that only counts; nullopt if it does more, or has to be run without.
 // No row has reached the sink then.
 Result<std::optional<Verdict>> run_counting(StoreTables& tables, std::string_view statement,
@@ -111,13 +123,12 @@ Result<std::optional<Verdict>> run_counting(StoreTables& tables, std::string_vie
   // Findings are told when it is certain that this run is the one; more than anybody reads are not.
   FindingList held(100'000);
   SqlObserver observer(held, nullptr);
-  observer.count_rows();
-  VARVE_ASSIGN(const auto connection, SqlConnection::open(tables, observer));
-  const auto prepared = connection->prepare(statement);
-  if (!prepared || !connection->only_counts(statement)) {
+  VARVE_ASSIGN(const auto connection, open_counting(tables, observer, statement));
+  if (!connection) {
     return std::nullopt;
   }
-  const auto pushed = push_rows(*connection, prepared->get(), sink);
+  VARVE_ASSIGN(const Statement prepared, connection->prepare(statement));
+  const auto pushed = push_rows(*connection, prepared.get(), sink);
   if (observer.counted_too_many()) {
     return std::nullopt;
   }
@@ -155,6 +166,8 @@ Result<Json> plan_sql(StoreTables& tables, std::string_view statement) {
       break;
     }
   }
+  SqlObserver counting(ignored, nullptr);
+  VARVE_ASSIGN(const auto counts, open_counting(tables, counting, statement));
   Json scanned = Json::array();
   for (const PlannedScan& scan : scans) {
     scanned.push(scan_json(scan));
@@ -164,6 +177,7 @@ Result<Json> plan_sql(StoreTables& tables, std::string_view statement) {
       .set("schema", "varve.sql-plan/1")
       .set("format", tables.source().format->name())
       .set("path", tables.source().path)
+      .set("counted_by_decoders", counts != nullptr)
       .set("scans", std::move(scanned))
       .set("steps", std::move(steps));
 }

@@ -112,6 +112,19 @@ TEST_F(Sql, WhatIsPushedDownIsInThePlan) {
   EXPECT_EQ(pushed("seq > 9223372036854775806"), "{\"seq_first\":9223372036854775807}");
 }
 
+TEST_F(Sql, ThePlanSaysWhetherTheDecodersCount) {
+  const auto counted = [&](const char* statement) {
+    simdjson::dom::parser parser;
+    const RunResult plan = ask("clean", statement, "--plan");
+    return bool(simdjson::dom::element(parser.parse(plan.out))["counted_by_decoders"]);
+  };
+  EXPECT_TRUE(counted("select count(*) from log"));
+  EXPECT_TRUE(counted("select text, count(*) from log where text > 'a' group by 1"));
+  EXPECT_FALSE(counted("select count(seq) from log"));
+  EXPECT_FALSE(counted("select text, count(*) from log where text like '%o%' group by seq"));
+  EXPECT_FALSE(counted("select * from log"));
+}
+
 TEST_F(Sql, OnlyOneReadingStatementOfTheStoresTables) {
   const char* const k_hostile[] = {
       "",

@@ -3,8 +3,6 @@
 // that is full behind SQLite, which writes its files itself.
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "tests/support.hpp"
 
 namespace varve::test {
@@ -40,13 +38,12 @@ TEST_P(KilledExport, GivesTheSameOutputOnceItIsLetThrough) {
   ASSERT_EQ(run_tool({"export", archive, "--to", form, "-o", whole.string()}).exit_code, 0);
   const std::string command = std::string("'") + VARVE_TEST_TOOL + "' export '" + archive +
                               "' --to " + form + " --resume -o '" + part.string() + "'";
-  std::mt19937 random(5);
   int kills = 0;
-  for (int round = 0; round < 8 && !fs::exists(part); ++round) {
-    const std::string pause = std::to_string(0.005 + 0.03 * static_cast<double>(random() % 8));
+  // Later and later, so that the first is certain to meet it at work and some meet it half done.
+  for (double pause = 0.002; pause < 0.5 && !fs::exists(part); pause *= 1.7) {
     const RunResult killed =
         run_command({"/bin/sh", "-c",
-                     command + " & child=$!; sleep " + pause +
+                     command + " & child=$!; sleep " + std::to_string(pause) +
                          "; kill -9 $child 2>/dev/null; wait $child 2>/dev/null; exit 0"});
     EXPECT_EQ(killed.exit_code, 0);
     kills += fs::exists(part) ? 0 : 1;

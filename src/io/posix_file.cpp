@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "io/posix_calls.hpp"
+#include "io/system_file.hpp"
 #include "varve/file_system.hpp"
 
 namespace varve::io {
@@ -55,7 +56,7 @@ FileIdentity identity_from(const struct stat& info) {
 
 namespace {
 
-class PosixFile final : public File {
+class PosixFile final : public SystemFile {
  public:
   PosixFile(Descriptor descriptor, std::string path)
       : descriptor_(std::move(descriptor)), path_(std::move(path)) {}
@@ -178,6 +179,7 @@ class PosixFile final : public File {
     return !locked_ && ::fstat(fd(), &info) == 0 && flock_is_held(info.st_dev, info.st_ino);
   }
 
+  int descriptor() const override { return fd(); }
   bool poisoned() const override { return poisoned_; }
   void read_ahead(std::uint64_t offset, std::uint64_t length) const override {
     ::posix_fadvise(fd(), static_cast<off_t>(offset), static_cast<off_t>(length),

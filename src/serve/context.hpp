@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What a service gets to register itself with, and the list of services.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "serve/http_server.hpp"
+#include "serve/metrics.hpp"
+#include "varve/file_system.hpp"
+#include "varve/jss_plan.hpp"
+#include "varve/result.hpp"
+
+namespace varve::serve {
+
+struct ServedStore {
+  std::string name;  // as URLs call it: unique
+  std::string path;
+  std::string format;  // "jss"...
+};
+
+// What the operator chose. A service adds its own members; the verb fills them.
+struct ServeSettings {
+  std::uint64_t cache_age_s = 0;  // of segments and blocks; 0: must be revalidated
+  jss::SnapshotLimits limits;
+  std::string dictionary;     // path of a zstd dictionary; empty: none
+  bool cross_origin = false;  // pages of other origins may read the XRPC endpoints
+};
+
+struct ServeContext {
+  HttpServer& server;  // not started yet: routes are added to it
+  Metrics& metrics;    // gauges are added to it
+  io::FileSystem& files;
+  ServeSettings settings;
+  std::vector<ServedStore> stores;
+  // The one that the XRPC endpoints and streams are about: an index of `stores`, if any.
+  std::optional<std::size_t> archive;
+  // What handlers refer to; dies after the server has stopped.
+  std::vector<std::shared_ptr<void>> kept = {};
+};
+
+// Each adds its routes and gauges; an error ends the program before it listens.
+Result<void> install_status_pages(ServeContext& context);       // /healthz, /metrics
+Result<void> install_archive_endpoints(ServeContext& context);  // XRPC, sections 17.1 to 17.4
+
+// All of them, in the order of the table in services.cpp.
+Result<void> install_services(ServeContext& context);
+
+}  // namespace varve::serve

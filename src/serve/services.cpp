@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The table of services, and the pages that tell how the server is.
+#include <array>
+
+#include "serve/answers.hpp"
+#include "serve/context.hpp"
+
+namespace varve::serve {
+
+namespace {
+
+// One line a service.
+constexpr std::array k_services{
+    install_status_pages,
+    install_archive_endpoints,
+};
+
+}  // namespace
+
+Result<void> install_status_pages(ServeContext& context) {
+  HttpServer& server = context.server;
+  Metrics& metrics = context.metrics;
+  server.add("GET", "/healthz",
+             [](const HttpRequest&) { return text_answer("ok\n", "text/plain"); });
+  server.add("GET", "/metrics", [&metrics](const HttpRequest&) {
+    return text_answer(metrics.text(), "text/plain; version=0.0.4; charset=utf-8");
+  });
+  const auto count = [&server](std::uint64_t HttpCounts::* member) {
+    return [&server, member] { return static_cast<double>(server.counts().*member); };
+  };
+  metrics.add({"varve_connections_open", "Connections now.", count(&HttpCounts::open_connections)});
+  metrics.add({"varve_streams_open", "WebSockets now.", count(&HttpCounts::open_sockets)});
+  metrics.add(
+      {"varve_connections_total", "Connections accepted.", count(&HttpCounts::connections), true});
+  metrics.add({"varve_connections_refused_total", "Connections beyond the limit.",
+               count(&HttpCounts::refused), true});
+  return {};
+}
+
+Result<void> install_services(ServeContext& context) {
+  for (const auto install : k_services) {
+    VARVE_TRY(install(context));
+  }
+  return {};
+}
+
+}  // namespace varve::serve

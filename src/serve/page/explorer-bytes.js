@@ -50,10 +50,9 @@ function table(told) {
       el("tbody", {}, told.rows.flatMap(rowOf))));
 }
 
-async function fileNames(api, signal) {
+async function filesOf(api, signal) {
   try {
-    const told = await api.ask("map", {}, { signal });
-    return told.files.map((f) => f.name);
+    return (await api.ask("map", {}, { signal })).files;
   } catch {
     return [];
   }
@@ -78,28 +77,33 @@ function form(context, names, file, offset) {
 export async function bytes(context) {
   const { panel, api, signal, parameters, address } = context;
   panel.replaceChildren(empty("Reading…"));
-  const names = await fileNames(api, signal);
+  const files = await filesOf(api, signal);
+  const names = files.map((f) => f.name);
   const file = parameters.file ?? names[0] ?? "";
   const offset = parameters.offset ?? "0";
   if (!names.includes(file)) names.unshift(file);
   panel.replaceChildren(el("div", { class: "head" }, el("h2", {}, "Bytes"),
     el("span", { class: "soft wrap" }, fileText(file, context.store))), form(context, names, file, offset));
+  const waiting = empty("Reading…");
+  panel.append(waiting);
   let told;
   try {
     told = await api.ask("explain", { file, offset }, { signal });
   } catch (error) {
-    if (!signal.aborted) panel.append(problem(error));
+    if (!signal.aborted) waiting.replaceWith(problem(error));
     return;
   }
-  if (told.rows.length === 0) {
+  waiting.remove();
+  const first = told.rows[0];
+  const end = first ? BigInt(first.offset) + BigInt(first.length) : 0n;
+  if (!first || BigInt(offset) >= end) {
     panel.append(empty("No unit holds this byte."));
     return;
   }
-  const first = told.rows[0];
-  const end = BigInt(first.offset) + BigInt(first.length);
   // Explaining opens the file, which finds what is wrong elsewhere in it too.
   const found = told.findings.filter((f) => f.file === file && BigInt(f.offset) < end &&
     BigInt(f.offset) + BigInt(f.length) >= BigInt(first.offset));
+  const size = files.find((f) => f.name === file)?.bytes;
   const unit = (text, key, to) => el(to === null ? "button" : "a", to === null ? { disabled: true }
     : { class: "button", "data-key": key, href: address("bytes", { file, offset: to }) }, text);
   panel.append(
@@ -108,7 +112,7 @@ export async function bytes(context) {
       told.rows.some((r) => r.check === "fails") ? chip("hurt") : null,
       el("span", { class: "spring" }),
       unit("Unit before", "p", first.offset === "0" ? null : String(BigInt(first.offset) - 1n)),
-      unit("Unit behind", "n", String(end)),
+      unit("Unit behind", "n", size !== undefined && end >= BigInt(size) ? null : String(end)),
       el("a", { class: "button", href: address("map", { file, offset: first.offset }) }, "Map")),
     table(told),
     told.rows_cut ? el("p", { class: "soft" }, "Only the first rows are shown; varve explain prints all.") : "",

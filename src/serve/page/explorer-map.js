@@ -44,7 +44,7 @@ function draw(canvas, stretches, from, to, chosen) {
       }
     }
   }
-  if (chosen) {
+  if (chosen && chosen.offset < to && chosen.offset + chosen.length > from) {
     const [x, w] = place(chosen);
     g.strokeStyle = colour("text");
     g.lineWidth = 3;
@@ -278,7 +278,7 @@ class Zoom {
         units: Math.max(50, Math.min(4000, this.canvas.clientWidth)) }, { signal });
       if (asked !== this.asked) return;
       this.stretches = told.stretches.map(stretchOf);
-      if (this.chosen) this.chosen = this.at(this.chosen.offset) || null;
+      if (this.chosen) this.chosen = this.at(this.chosen.offset) || this.chosen;
       const all = this.from === 0 && this.to === this.bytes;
       become({ file: this.name, ...(all ? {} : { from: this.from, to: this.to }),
         ...(this.chosen ? { offset: this.chosen.offset } : {}) });

@@ -119,10 +119,11 @@ function detail(info) {
 }
 
 async function firstFindings(context, check) {
-  const told = await context.api.ask("findings", { limit: 5 }, { signal: context.signal });
-  if (told.total === "0") return null;
+  const severity = check.errors === "0" ? "all" : "error";
+  const told = await context.api.ask("findings", { limit: 5, severity }, { signal: context.signal });
+  if (told.findings.length === 0) return null;
   const more = BigInt(told.total) - BigInt(told.findings.length);
-  return el("section", { class: "card" }, el("h2", {}, "First findings"),
+  return el("section", { class: "card" }, el("h2", {}, severity === "all" ? "Findings" : "Errors"),
     el("div", { class: "list" }, told.findings.map((f) => findingRow(context, f))),
     more > 0n ? el("p", {}, el("a", { href: context.address("findings") },
       `and ${grouped(more)} more`)) : null);

@@ -7,22 +7,27 @@ const most = 100;
 const top = "18446744073709551615";
 
 // What `get` takes for a row, or null where the row has no key of its own.
-function keyOf(row, bySeq) {
-  if (bySeq && row.seq !== undefined) return row.seq;
+function keyOf(row, face, bySeq) {
+  if (face === "log") return (bySeq ? row.seq : row.frame) ?? null;
   if (row.did && row.collection && row.rkey) return `at://${row.did}/${row.collection}/${row.rkey}`;
-  return row.frame ?? row.job_id ?? row.id ?? null;
+  return row.job_id ?? row.id ?? null;
 }
 
 const plain = (value) => (value === null ? "" : typeof value === "object"
   ? Object.entries(value).map(([k, v]) => `${k} ${typeof v === "object" ? JSON.stringify(v) : v}`).join(" · ")
   : String(value));
 
-const isNumber = (name, text) => /^-?\d+$/.test(text) && !/_id|key|rev|hex/.test(name);
+const isNumber = (name, text) => /^-?\d+$/.test(text) && !/_id$|key$|^rev$|hex$/.test(name);
+
+// By its type, or by its name and size: formats also have times in milliseconds.
+const isTime = (name, value, type) => type === "timestamp_us" ||
+  (/_at$/.test(name) && typeof value === "string" && /^\d{13}(\d{3})?$/.test(value));
 
 function cellOf(name, value, type) {
   if (value === undefined || value === null) return el("td", { class: "soft" }, "");
-  if (type === "timestamp_us") {
-    return el("td", {}, el("div", { class: "cell word", title: value }, value === "0" ? "" : timeText(value)));
+  if (isTime(name, value, type)) {
+    const us = type === "timestamp_us" || value.length > 14 ? value : `${value}000`;
+    return el("td", {}, el("div", { class: "cell word", title: value }, value === "0" ? "" : timeText(us)));
   }
   if (typeof value === "object") {
     const text = name === "at" ? plain(value) : JSON.stringify(value).slice(0, 400);
@@ -30,8 +35,9 @@ function cellOf(name, value, type) {
   }
   const text = String(value);
   const number = isNumber(name, text);
+  const token = /^(job_)?id$/.test(name) ? "cell token id" : "cell token";
   return el("td", { class: number ? "right" : null },
-    el("div", { class: text.includes(" ") ? "cell" : text.length > 26 ? "cell id" : "cell word",
+    el("div", { class: text.includes(" ") ? "cell" : text.length > 26 ? token : "cell word",
       title: text.length > 24 ? text.slice(0, 400) : null }, number ? grouped(text) : text.slice(0, 400)));
 }
 
@@ -51,7 +57,7 @@ function table(told, columns, open) {
   roving(rows, open);
   return el("div", { class: "scroll" }, el("table", { class: "rows" },
     el("thead", {}, el("tr", {}, names.map((n) => el("th", { scope: "col",
-      class: isNumber(n, String(first(n))) && !typeOf[n]?.startsWith("time") ? "right" : null }, n)))),
+      class: isNumber(n, String(first(n))) && !isTime(n, first(n), typeOf[n]) ? "right" : null }, n)))),
     el("tbody", {}, rows)));
 }
 
@@ -176,7 +182,7 @@ export async function records(context) {
     return;
   }
   const open = (i) => {
-    const key = keyOf(told.rows[i].record, bySeq);
+    const key = keyOf(told.rows[i].record, face, bySeq);
     const place = { ...without(asked(parameters)), start: String(Number(told.start) + i) };
     context.go("record", key !== null ? { key, face: parameters.face } : place);
   };

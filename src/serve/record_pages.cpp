@@ -245,7 +245,9 @@ Result<Json> RecordPages::page(ExploredStore& store, const std::string& generati
   request.face = query.face;
   request.predicate = query.predicate;
   request.partial = query.partial;
-  request.threads = query.face == Face::log ? 1 : 0;
+  // One page of a log needs a block or two; a state, or a jump that may have to look for its place,
+  // all cores.
+  request.threads = query.face == Face::log && !query.after && !query.before ? 1 : 0;
   request.reverse = query.newest_first != query.before.has_value();
   const std::optional<std::uint64_t> cursor = query.after ? query.after : query.before;
   if (cursor) {

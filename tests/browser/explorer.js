@@ -120,7 +120,8 @@ async function records(page, shot, format) {
 
   await page.getByRole("link", { name: "State", exact: true }).focus();
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => /face=state/.test(location.hash) &&
+  await page.waitForFunction(() =>
+    document.querySelector('.segmented a[aria-current="true"]')?.textContent === "State" &&
     document.querySelector("table.rows tbody tr, #panel .problem"));
   await settled(page);
   await shot("state");
@@ -130,11 +131,14 @@ async function records(page, shot, format) {
 // Only rows of one kind, and a time that is none.
 async function filtered(page) {
   await page.getByRole("link", { name: "Log", exact: true }).click();
-  await page.waitForSelector('input[name="f.kind"]');
+  await page.waitForFunction(() =>
+    document.querySelector('.segmented a[aria-current="true"]')?.textContent === "Log");
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press("/");
   await page.fill('input[name="f.kind"]', "identity");
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => /f\.kind=identity/.test(location.hash) &&
-    document.querySelector("table.rows tbody tr"));
+  await page.waitForFunction(() =>
+    document.querySelector("table.rows tbody td:nth-child(3)")?.textContent === "identity");
   await settled(page);
   const kinds = await page.locator("table.rows tbody tr td:nth-child(3)").allTextContents();
   assert(kinds.length > 0 && kinds.every((kind) => kind === "identity"), kinds.join());

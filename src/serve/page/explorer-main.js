@@ -154,7 +154,9 @@ function keys(event) {
     location.hash = addressOf(current.store.id, tabs[number][0]);
     requestAnimationFrame(() => byId(`tab-${tabs[number][0]}`)?.focus());
   } else if (event.key === "/") {
-    byId("panel").querySelector("input:not([type=checkbox]), select")?.focus();
+    const first = byId("panel").querySelector("input:not([type=checkbox]), select");
+    first?.closest("details")?.setAttribute("open", "");
+    first?.focus();
   } else if (event.key === "?") {
     byId("keys").showModal();
   } else if (event.key === "t") {

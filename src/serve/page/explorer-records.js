@@ -121,7 +121,9 @@ function formOf(context, info, face) {
   el("button", { class: "main" }, "Show"),
   el("a", { class: "button", href: context.address("records", { face: face === "log" ? undefined : face }) }, "Clear"),
   wrong);
-  return form;
+  // On a small screen the filters make way for the records, unless one is set.
+  const set = Object.keys(parameters).some((name) => !["face", "after", "before", "start"].includes(name));
+  return el("details", { class: "filters", open: set || innerWidth > 760 }, el("summary", {}, "Filters"), form);
 }
 
 const asked = (parameters) => Object.fromEntries(Object.entries(parameters).filter(([name]) =>
@@ -187,8 +189,10 @@ export async function records(context) {
     context.go("record", key !== null ? { key, face: parameters.face } : place);
   };
   const columns = info.columns ? info.columns[face] : [];
+  const refused = face === "state" && told.verdict !== "clean" && parameters.partial !== "1";
   list.replaceChildren(gaps(context, told), told.rows.length === 0
-    ? empty(Number(told.start) || parameters.after ? "There are no more records." : "No record fits.")
+    ? empty(refused ? "The format refuses this log, so there is no state. “what can be read” adds up the rest."
+      : Number(told.start) || parameters.after ? "There are no more records." : "No record fits.")
     : table(told, columns, open), pager(context, told, bySeq));
 }
 

@@ -45,6 +45,7 @@ struct ServeContext {
 // Each adds its routes and gauges; an error ends the program before it listens.
 Result<void> install_status_pages(ServeContext& context);       // /healthz, /metrics
 Result<void> install_archive_endpoints(ServeContext& context);  // XRPC, sections 17.1 to 17.4
+Result<void> install_explorer(ServeContext& context);           // "/", /explorer/, /api/
 
 // All of them, in the order of the table in services.cpp.
 Result<void> install_services(ServeContext& context);

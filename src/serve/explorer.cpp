@@ -18,11 +18,11 @@ namespace {
 constexpr std::string_view k_api = "/api/";
 constexpr std::size_t k_longest_id = 64;
 
-// The last component of the path, of characters that need no escape anywhere; different for each
-// store.
-std::string id_of(const std::string& path,
+// The store's name or the last component of its path, of characters that need no escape anywhere;
+// different for each store.
+std::string id_of(const std::string& name,
                   const std::vector<std::unique_ptr<ExploredStore>>& others) {
-  std::string trimmed = path;
+  std::string trimmed = name;
   while (trimmed.size() > 1 && trimmed.ends_with('/')) {
     trimmed.pop_back();
   }
@@ -172,16 +172,13 @@ Explorer::Explorer(io::FileSystem& files, const std::vector<Store>& stores,
                    AnswerCache::Limits limits)
     : files_(files), pages_(files), answers_(limits) {
   for (const Store& store : stores) {
-    stores_.push_back(std::make_unique<ExploredStore>(files, *store.format, store.path,
-                                                      id_of(store.path, stores_)));
+    stores_.push_back(std::make_unique<ExploredStore>(
+        files, *store.format, store.path,
+        id_of(store.name.empty() ? store.path : store.name, stores_)));
   }
 }
 
 Explorer::~Explorer() = default;
-
-bool Explorer::is_for(const std::string& path) {
-  return path == "/" || path.starts_with(k_api) || path == "/api" || path.starts_with("/explorer/");
-}
 
 HttpResponse Explorer::handle(const HttpRequest& request) {
   const std::string* site = request.header("Sec-Fetch-Site");

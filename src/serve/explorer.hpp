@@ -20,6 +20,7 @@ class Explorer {
   struct Store {
     const Format* format = nullptr;
     std::string path;
+    std::string name = {};  // in addresses, unique; empty: made of the path
   };
 
   // `files` outlives the explorer. Stores need not open: what is broken is shown.
@@ -30,9 +31,8 @@ class Explorer {
   // Calls off what is worked on, and waits for that.
   ~Explorer();
 
-  // True for the paths that handle() has an answer for: "/", "/explorer/..." and "/api/...".
-  static bool is_for(const std::string& path);
-  // Answers within a tenth of a second or so; what takes longer is 202, to be asked again.
+  // Answers "/", "/explorer/..." and "/api/...", everything else with 404. Within a tenth of a
+  // second or so; what takes longer is 202, to be asked again.
   HttpResponse handle(const HttpRequest& request);
 
  private:

@@ -3,8 +3,10 @@
 // that nobody should send.
 #include <gmock/gmock.h>
 
+#include "serve/context.hpp"
 #include "serve/explorer_page.hpp"
 #include "tests/serve/explorer_support.hpp"
+#include "tests/serve/raw_client.hpp"
 
 namespace varve {
 namespace {
@@ -214,6 +216,26 @@ TEST_F(ExplorerOfJss, StoresOfOneNameHaveDifferentIds) {
   EXPECT_EQ(told.at("/stores/0/id"), "events.jss");
   EXPECT_EQ(told.at("/stores/1/id"), "events.jss-2");
   EXPECT_EQ(told.at("/stores/2/id"), "a-b--script-.jss");
+}
+
+TEST_F(ExplorerOfJss, IsOneOfTheServersServices) {
+  serve::HttpServerOptions options;
+  options.port = 0;
+  serve::HttpServer server(options);
+  serve::Metrics metrics;
+  serve::ServeContext context{server, metrics, io::posix_file_system(), {}, {}, {}};
+  context.stores.push_back({"my-events", path_, "jss"});
+  ASSERT_TRUE(serve::install_explorer(context));
+  ASSERT_TRUE(server.start());
+  test::RawClient client(server.port());
+  const test::RawAnswer page = client.get("/");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_THAT(page.header("Content-Security-Policy"), testing::StartsWith("default-src 'none'"));
+  EXPECT_THAT(client.get("/api/stores").body, testing::HasSubstr("\"id\":\"my-events\""));
+  EXPECT_EQ(client.get("/api/my-events/records?after=-1").status, 400);
+  EXPECT_EQ(client.get("/explorer/%2e%2e/index.html").status, 404);
+  EXPECT_EQ(client.post("/api/my-events/check", "").status, 200);
+  server.stop(std::chrono::milliseconds(100));
 }
 
 TEST(ExplorerPage, LoadsOnlyItsOwnFilesAndNothingInline) {

@@ -303,7 +303,7 @@ Result<MirrorReport> Mirror::round() {
   if (!impl.report.interrupted && !impl.report.error) {
     VARVE_TRY(impl.look_at_vanished(segments));
   }
-  std::ranges::stable_sort(impl.report.changes, {}, &MirroredSegment::name);
+  std::ranges::sort(impl.report.changes, {}, &MirroredSegment::name);
   return std::move(impl.report);
 }
 

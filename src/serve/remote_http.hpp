@@ -42,7 +42,6 @@ struct RemoteOptions {
   std::chrono::milliseconds longest_pause{30'000};  // also of what a server asks for
   unsigned attempts = 5;                            // of one request
   unsigned connections = 64;                        // at once
-  std::uint64_t part_bytes = std::uint64_t{16} << 20;  // of a sequential download
   // Stops waiting between attempts when it says true; may be null.
   std::function<bool()> interrupted;
 };

@@ -19,7 +19,7 @@ namespace varve::serve {
 namespace {
 
 // Blocks that are fetched or decoded at a time; section 17.5 allows 64.
-constexpr unsigned k_blocks_at_once = 24;
+constexpr unsigned k_blocks_at_once = 16;
 // A server that is gone is not asked for everything that is left.
 constexpr unsigned k_most_failures_in_a_row = 3;
 // The planner's limits of section 17.4: a request above them is asked without that filter.

@@ -10,11 +10,13 @@ namespace varve::serve {
 namespace {
 
 constexpr std::uint64_t k_first_window_bytes = std::uint64_t{256} << 10;
-// From this size on a reader is taken to go through the file.
-constexpr std::uint64_t k_sequential_bytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t k_largest_window_bytes = std::uint64_t{8} << 20;
+// A reader that went on so often goes through the file.
+constexpr unsigned k_sequential = 2;
 constexpr unsigned k_windows_ahead = 2;
-constexpr std::uint64_t k_kept_parts =
-    4;  // of RemoteOptions::part_bytes: what a file's cache may hold
+// What a file's cache may hold: the windows ahead, the one that is read, and the one before it, in
+// which another thread may not be done.
+constexpr std::uint64_t k_most_held_bytes = (k_windows_ahead + 2) * k_largest_window_bytes;
 
 }  // namespace
 
@@ -113,11 +115,11 @@ WindowCache::WindowPtr WindowCache::begin_window(std::uint64_t offset, std::uint
   auto window = std::make_shared<Window>();
   window->offset = offset;
   window->used = ++clock_;
-  const std::uint64_t part = archive_->options().part_bytes;
   const WindowPtr before = offset == 0 ? nullptr : find(offset - 1);
+  window->in_a_row = before != nullptr ? before->in_a_row + 1 : 0;
   std::uint64_t length =
       std::max(before != nullptr ? 2 * before->length : k_first_window_bytes, wanted_bytes);
-  length = std::min({length, part, generation_.size_bytes - offset});
+  length = std::min({length, k_largest_window_bytes, generation_.size_bytes - offset});
   const auto next = windows_.lower_bound(offset);
   if (next != windows_.end()) {
     length = std::min(length, next->first - offset);
@@ -151,7 +153,7 @@ void WindowCache::fetch(const WindowPtr& window) {
 // Under the lock.
 void WindowCache::read_ahead_of(const WindowPtr& window) {
   WindowPtr last = window;
-  for (unsigned i = 0; i < k_windows_ahead && last->length >= k_sequential_bytes; ++i) {
+  for (unsigned i = 0; i < k_windows_ahead && window->in_a_row >= k_sequential; ++i) {
     if (last->end() >= generation_.size_bytes) {
       return;
     }
@@ -166,12 +168,11 @@ void WindowCache::read_ahead_of(const WindowPtr& window) {
 
 // Under the lock: forgets the windows that were used longest ago.
 void WindowCache::make_room() {
-  const std::uint64_t most = k_kept_parts * archive_->options().part_bytes;
   std::uint64_t held = 0;
   for (const auto& [offset, window] : windows_) {
     held += window->length;
   }
-  while (held > most) {
+  while (held > k_most_held_bytes) {
     auto oldest = windows_.end();
     for (auto it = windows_.begin(); it != windows_.end(); ++it) {
       if (it->second->done &&

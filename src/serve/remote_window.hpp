@@ -64,6 +64,7 @@ class WindowCache : public std::enable_shared_from_this<WindowCache> {
     std::string bytes;
     std::optional<Error> error;
     std::uint64_t used = 0;  // by the clock below
+    unsigned in_a_row = 0;   // windows right before it, each read on into the next
 
     std::uint64_t end() const { return offset + length; }
   };

@@ -19,9 +19,8 @@ function count(step) {
   byId("progress").hidden = busy === 0;
 }
 
-// The document under a path. `pending` is called with each answer that says "not yet". Throws
-// { title, message, status } where there is none.
-export async function ask(path, parameters = {}, { signal, pending, method = "GET" } = {}) {
+// The document under a path. Throws { title, message, status } where there is none.
+export async function ask(path, parameters = {}, { signal, method = "GET" } = {}) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
     for (const one of Array.isArray(value) ? value : [value]) {
@@ -47,7 +46,10 @@ export async function ask(path, parameters = {}, { signal, pending, method = "GE
         throw { title: titles[response.status], message: json.message, status: response.status,
           code: json.code };
       }
-      pending?.(json);
+      if (json.check?.needs_asking) {
+        throw { title: "The store has not been checked. ", message: "It is large, so reading all of it " +
+          "is begun only on request: “Check every byte” on the overview." };
+      }
       await wait(again, signal);
     }
   } finally {

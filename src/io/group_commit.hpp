@@ -3,6 +3,8 @@
 // read-back where the format wants it, and one sync.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -33,6 +35,9 @@ Result<void> commit_bytes(File& file, std::span<const std::byte> bytes, std::uin
 // writes them (commit_bytes) and notes in each item what its caller wants to know. It may rotate
 // segments and write markers as its format asks for.
 //
+// Callers whom a batch has served come back at once, as a rule, and would miss the batch that the
+// first of them begins: it waits for them, for half the time that the last commit took at most.
+//
 // If it fails, every caller of that batch gets its error, and the queue is poisoned: whoever comes
 // later, or already waits, gets ErrorCode::poisoned.
 template <class Item>
@@ -60,6 +65,9 @@ class GroupCommit {
       return refusal();
     }
     waiters_.push_back(&self);
+    if (waiters_.size() == expected_) {
+      gathered_.notify_one();
+    }
     self.wake.wait(lock, [&] { return self.done || (waiters_.front() == &self && !committing_); });
     if (self.done) {
       return std::move(self.result);
@@ -88,6 +96,11 @@ class GroupCommit {
 
   // Commits what waits at the front of the queue, the caller's items first.
   void lead(std::unique_lock<std::mutex>& lock) {
+    committing_ = true;
+    if (waiters_.size() < expected_) {
+      gathered_.wait_for(lock, std::min(last_commit_ / 2, k_longest_wait),
+                         [&] { return waiters_.size() >= expected_; });
+    }
     std::vector<Item*> batch;
     std::size_t taken = 0;
     for (Waiter* waiter : waiters_) {
@@ -99,11 +112,15 @@ class GroupCommit {
       }
       ++taken;
     }
-    committing_ = true;
     lock.unlock();
+    const auto begun = std::chrono::steady_clock::now();
     Result<void> outcome = commit_(batch);
+    const auto took = std::chrono::steady_clock::now() - begun;
     lock.lock();
     committing_ = false;
+    last_commit_ = took;
+    // Whoever has come meanwhile is there already when the next batch begins.
+    expected_ = waiters_.size();
     finish(taken, outcome);
     if (!outcome) {
       poisoned_ = true;
@@ -125,10 +142,15 @@ class GroupCommit {
     }
   }
 
+  static constexpr std::chrono::nanoseconds k_longest_wait = std::chrono::milliseconds(5);
+
   Commit commit_;
   std::size_t max_batch_items_;
   mutable std::mutex mutex_;
   std::deque<Waiter*> waiters_;
+  std::size_t expected_ = 0;          // callers that the last batch served or kept waiting
+  std::condition_variable gathered_;  // so many are there
+  std::chrono::nanoseconds last_commit_{0};
   bool committing_ = false;
   bool poisoned_ = false;
 };

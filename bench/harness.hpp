@@ -78,6 +78,7 @@ struct Contender {
   std::string name;
   Role role = Role::ours;
   std::function<void()> run;
+  double share = 1;  // of the measurement's items that one run does: slow ones may do fewer
 };
 
 // The peak resident memory of this process so far.
@@ -173,7 +174,7 @@ class Runner {
       for (std::size_t i = 0; i < contenders.size(); ++i) {
         const std::size_t at = (i + static_cast<std::size_t>(round)) % contenders.size();
         seconds[at].push_back(time(measurement, contenders[at], calls[at]) /
-                              static_cast<double>(calls[at]));
+                              static_cast<double>(calls[at]) / contenders[at].share);
       }
     }
     report(measurement, contenders, seconds);

@@ -176,28 +176,33 @@ void group_commit(bench::Runner& runner, const std::string& directory) {
                                      options_of(tay::Durability::sync));
   must(store.has_value(), "create");
   const tay::JobDefinition work = definition();
+  const auto insert = [&](int callers, int each) {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < callers; ++t) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < each; ++i) {
+          must((*store)->insert((*store)->new_id(), work).has_value(), "insert");
+        }
+      });
+    }
+  };
+  constexpr int k_alone = 100;  // syncs of a run that shares none
   for (const int callers : {1, 10, 100}) {
-    const int each = std::max(2, 100 / callers);
+    const int each = callers == 1 ? k_alone : 50;
+    const double share = static_cast<double>(k_alone) / (callers * each);
     runner.compare({"insert jobs, " + std::to_string(callers) + " callers", "inserts",
                     static_cast<std::uint64_t>(callers * each)},
                    {{"pwrite + fdatasync, one by one", bench::k_limit,
                      [&] {
-                       for (int i = 0; i < callers * each; ++i) {
+                       for (int i = 0; i < k_alone; ++i) {
                          must(::pwrite(bare, frame.data(), frame.size(), end) > 0, "pwrite");
                          end += static_cast<off_t>(frame.size());
                          must(::fdatasync(bare) == 0, "fdatasync");
                        }
-                     }},
-                    {"JobStore, group commit", bench::k_ours, [&] {
-                       std::vector<std::jthread> threads;
-                       for (int t = 0; t < callers; ++t) {
-                         threads.emplace_back([&] {
-                           for (int i = 0; i < each; ++i) {
-                             must((*store)->insert((*store)->new_id(), work).has_value(), "insert");
-                           }
-                         });
-                       }
-                     }}});
+                     },
+                     share},
+                    {"JobStore, one caller", bench::k_peer, [&] { insert(1, k_alone); }, share},
+                    {"JobStore, all callers", bench::k_ours, [&] { insert(callers, each); }}});
   }
   ::close(bare);
 }

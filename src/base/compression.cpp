@@ -145,6 +145,27 @@ CodecStatus ZstdDecoder::decode(ByteSpan frame, std::uint64_t cap, Buffer& out) 
   return CodecStatus::ok;
 }
 
+struct ZstdDictionary::Digest {
+  ZSTD_CDict* dictionary = nullptr;
+  ~Digest() { ZSTD_freeCDict(dictionary); }
+};
+
+ZstdDictionary::ZstdDictionary() : digest_(std::make_unique<Digest>()) {}
+ZstdDictionary::~ZstdDictionary() = default;
+
+std::shared_ptr<const ZstdDictionary> ZstdDictionary::load(Bytes bytes, int level) {
+  std::shared_ptr<ZstdDictionary> out(new ZstdDictionary());
+  out->bytes_ = std::move(bytes);
+  out->id_ = ZSTD_getDictID_fromDict(out->bytes_.data(), out->bytes_.size());
+  if (out->id_ == 0) {
+    return nullptr;
+  }
+  out->digest_->dictionary = ZSTD_createCDict_advanced(
+      out->bytes_.data(), out->bytes_.size(), ZSTD_dlm_byRef, ZSTD_dct_fullDict,
+      ZSTD_getCParams(level, ZSTD_CONTENTSIZE_UNKNOWN, out->bytes_.size()), ZSTD_defaultCMem);
+  return out->digest_->dictionary != nullptr ? out : nullptr;
+}
+
 struct ZstdEncoder::Impl {
   ZSTD_CCtx* context = ZSTD_createCCtx();
   ~Impl() { ZSTD_freeCCtx(context); }
@@ -165,6 +186,12 @@ void ZstdEncoder::encode(ByteSpan body, Bytes& out) {
       ZSTD_compress2(impl_->context, out.data() + at, out.size() - at, body.data(), body.size());
   // Compressing memory into a buffer of compressBound bytes cannot fail.
   out.resize(at + n);
+}
+
+void ZstdEncoder::encode(ByteSpan body, const ZstdDictionary& dictionary, Bytes& out) {
+  ZSTD_CCtx_refCDict(impl_->context, dictionary.digest_->dictionary);
+  encode(body, out);
+  ZSTD_CCtx_refCDict(impl_->context, nullptr);
 }
 
 bool lz4_decode(ByteSpan block, std::span<std::byte> out) {

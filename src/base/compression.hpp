@@ -72,6 +72,28 @@ class ZstdDecoder {
   std::unique_ptr<Impl> impl_;
 };
 
+// A structured dictionary (it begins with 37 a4 30 ec, then its id) made ready for compressing.
+// Never changes; threads may share it.
+class ZstdDictionary {
+ public:
+  // Null if the bytes are no structured dictionary.
+  static std::shared_ptr<const ZstdDictionary> load(Bytes bytes, int level = 3);
+  ~ZstdDictionary();
+  ZstdDictionary(const ZstdDictionary&) = delete;
+  ZstdDictionary& operator=(const ZstdDictionary&) = delete;
+
+  std::uint32_t id() const { return id_; }  // never 0
+  ByteSpan bytes() const { return bytes_; }
+
+ private:
+  friend class ZstdEncoder;
+  struct Digest;
+  ZstdDictionary();
+  Bytes bytes_;
+  std::uint32_t id_ = 0;
+  std::unique_ptr<Digest> digest_;
+};
+
 class ZstdEncoder {
  public:
   // Content checksum on, content size written.
@@ -81,6 +103,8 @@ class ZstdEncoder {
   ZstdEncoder& operator=(ZstdEncoder&&) noexcept;
   // Appends one frame to `out`.
   void encode(ByteSpan body, Bytes& out);
+  // The same with a dictionary, which also decides the level; its id stands in the frame.
+  void encode(ByteSpan body, const ZstdDictionary& dictionary, Bytes& out);
 
  private:
   struct Impl;

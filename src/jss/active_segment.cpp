@@ -10,16 +10,43 @@
 
 namespace varve::jss {
 
+namespace {
+
+// A new file under a temporary name, locked so that nobody clears it away as a leftover. Before the
+// lock is taken somebody may have done so (a compaction that begins): then another one is made.
+Result<io::StagedFile> stage(io::Directory& directory, const std::string& name) {
+  constexpr int k_attempts = 10;
+  for (int attempt = 1;; ++attempt) {
+    if (auto removed = directory.remove_file(name);
+        !removed && removed.error().system_errno != ENOENT) {
+      return std::unexpected(std::move(removed).error());
+    }
+    VARVE_ASSIGN(auto staged, io::StagedFile::create(directory, name));
+    auto locked = staged.file().lock(io::LockKind::exclusive);
+    if (locked) {
+      const auto there = directory.identity_of(name);
+      VARVE_ASSIGN(const io::FileIdentity mine, staged.file().identity());
+      if (there && there->same_object(mine)) {
+        return staged;
+      }
+    } else if (locked.error().code != ErrorCode::locked) {
+      return std::unexpected(std::move(locked).error());
+    }
+    if (attempt == k_attempts) {
+      return fail(ErrorCode::locked, "staging", "somebody removes the new segment again and again",
+                  directory.path());
+    }
+  }
+}
+
+}  // namespace
+
 Result<std::unique_ptr<ActiveSegment>> ActiveSegment::create(io::Directory& directory,
                                                              std::string name) {
-  const std::string staging = name + std::string(k_temporary_suffix);
-  if (auto removed = directory.remove_file(staging);
-      !removed && removed.error().system_errno != ENOENT) {
-    return std::unexpected(std::move(removed).error());
-  }
-  VARVE_ASSIGN(auto staged, io::StagedFile::create(directory, staging));
+  VARVE_ASSIGN(auto staged, stage(directory, name + std::string(k_temporary_suffix)));
   VARVE_TRY(staged.file().write_at(active_header(), 0));
   VARVE_TRY(staged.publish(name, io::Replace::no));
+  VARVE_TRY(staged.file().unlock());
   VARVE_ASSIGN(auto file, directory.open_file(name, io::OpenMode::read_write));
   VARVE_TRY(file->lock(io::LockKind::exclusive));
   return std::unique_ptr<ActiveSegment>(

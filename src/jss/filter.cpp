@@ -29,12 +29,16 @@ std::optional<KindMask> kinds_of_name(std::string_view name) {
   return kinds_of_public_name(name);
 }
 
-bool CollectionMatcher::add(std::string_view text) {
+bool CollectionMatcher::add(std::string_view text, WildcardRule rule) {
+  constexpr std::string_view k_wildcard = ".*";
   if (is_nsid(text)) {
     names_.emplace(text);
     return true;
   }
-  if (!is_collection_wildcard(text)) {
+  const bool taken = rule == WildcardRule::any_prefix
+                         ? text.size() > k_wildcard.size() && text.ends_with(k_wildcard)
+                         : is_collection_wildcard(text);
+  if (!taken) {
     return false;
   }
   prefixes_.emplace_back(text.substr(0, text.size() - 1));
@@ -49,7 +53,8 @@ bool CollectionMatcher::matches(std::string_view name) const {
 
 Result<RowFilter> RowFilter::compile(const std::vector<std::string>& kinds,
                                      const std::vector<std::string>& dids,
-                                     const std::vector<std::string>& collections) {
+                                     const std::vector<std::string>& collections,
+                                     WildcardRule rule) {
   RowFilter filter;
   if (!kinds.empty()) {
     filter.has_kinds_ = true;
@@ -71,7 +76,7 @@ Result<RowFilter> RowFilter::compile(const std::vector<std::string>& kinds,
     }
   }
   for (const std::string& collection : collections) {
-    if (!filter.collections_.add(collection)) {
+    if (!filter.collections_.add(collection, rule)) {
       return fail(ErrorCode::invalid_argument, "collection",
                   "neither an NSID nor an NSID prefix and .*: \"" + collection + "\"");
     }

@@ -25,11 +25,17 @@ std::optional<KindMask> kinds_of_name(std::string_view name);
 // The same for public kinds alone, as planSnapshot and the streams take them.
 std::optional<KindMask> kinds_of_public_name(std::string_view name);
 
+// Which texts that end with ".*" a filter takes.
+enum class WildcardRule : std::uint8_t {
+  nsid_prefix,  // what stands before is the beginning of an NSID, two labels at least
+  any_prefix,   // something stands before: the legacy stream (section 19.3)
+};
+
 // Exact names and prefixes of names. Empty: matches every name.
 class CollectionMatcher {
  public:
-  // `text` is an NSID or an NSID prefix followed by ".*"; false if it is neither.
-  bool add(std::string_view text);
+  // `text` is an NSID, or a prefix that the rule admits followed by ".*"; false if it is neither.
+  bool add(std::string_view text, WildcardRule rule = WildcardRule::nsid_prefix);
   bool empty() const { return names_.empty() && prefixes_.empty(); }
   bool matches(std::string_view name) const;
 
@@ -49,7 +55,8 @@ class RowFilter {
   // Texts as a user gives them; ErrorCode::invalid_argument names the first that is not valid.
   static Result<RowFilter> compile(const std::vector<std::string>& kinds,
                                    const std::vector<std::string>& dids,
-                                   const std::vector<std::string>& collections);
+                                   const std::vector<std::string>& collections,
+                                   WildcardRule rule = WildcardRule::nsid_prefix);
 
   bool wants(std::uint8_t kind, std::string_view did, std::string_view collection) const {
     return wants_kind(kind) && (dids_.empty() || dids_.contains(did)) &&

@@ -50,6 +50,12 @@ Result<bool> SegmentFile::touched() const {
   return now.modified_ns != identity_.modified_ns || now.size_bytes != identity_.size_bytes;
 }
 
+Result<void> SegmentFile::observe_end() {
+  VARVE_ASSIGN(identity_, file_->identity());
+  horizon_ = identity_.size_bytes;
+  return {};
+}
+
 std::string_view to_text(SegmentState state) {
   switch (state) {
     case SegmentState::active:

@@ -41,6 +41,8 @@ class SegmentFile {
   Result<void> still_whole() const;
   // True if the file was written to since it was opened.
   Result<bool> touched() const;
+  // Takes the file's size now as the end: for who follows a live writer. Not while others read.
+  Result<void> observe_end();
 
  private:
   SegmentFile(std::unique_ptr<io::File> file, std::string name, io::FileIdentity identity,

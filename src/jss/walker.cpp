@@ -21,6 +21,8 @@ class PrefixWalk {
       : file_(file),
         active_(head.state == SegmentState::active),
         policy_(options.policy),
+        from_(options.from),
+        live_(options.live),
         reader_(file),
         prover_(file, options.max_memory_bytes) {
     // Where the header's offsets make no sense, the frames end where they end.
@@ -30,14 +32,14 @@ class PrefixWalk {
   }
 
   Result<SegmentWalk> run() {
-    std::uint64_t at = k_first_frame_offset;
+    std::uint64_t at = from_;
     while (at < end_) {
       if (walk_.frames.size() == k_max_blocks) {
         walk_.too_many = true;
         break;
       }
       VARVE_ASSIGN(std::optional<FrameRef> frame, frame_at(at));
-      if (!frame) {
+      if (!frame && !live_) {
         VARVE_ASSIGN(frame, behind_trouble(at));
       }
       if (!frame) {
@@ -46,7 +48,7 @@ class PrefixWalk {
       at = frame->end();
       walk_.frames.push_back(*frame);
     }
-    walk_.frames_end = walk_.frames.empty() ? k_first_frame_offset : walk_.frames.back().end();
+    walk_.frames_end = walk_.frames.empty() ? from_ : walk_.frames.back().end();
     return std::move(walk_);
   }
 
@@ -156,6 +158,8 @@ class PrefixWalk {
   bool active_;
   bool end_known_;
   WalkPolicy policy_;
+  std::uint64_t from_;
+  bool live_;
   WindowReader reader_;
   FrameProver prover_;
   std::uint64_t end_;

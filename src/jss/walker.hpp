@@ -63,6 +63,11 @@ struct SegmentWalk {
 struct WalkOptions {
   WalkPolicy policy = WalkPolicy::report;
   std::uint64_t max_memory_bytes = std::uint64_t{1} << 30;
+  // Where a frame is known to begin: the walk begins there. Not for walks by the index.
+  std::uint64_t from = k_first_frame_offset;
+  // The file is being written: the walk ends quietly, as if whole, where the next frame is not
+  // there yet. Whoever follows looks again later.
+  bool live = false;
 };
 
 // `footer`: of a sealed segment, as far as it could be read; null for others.

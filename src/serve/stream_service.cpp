@@ -5,7 +5,7 @@
 #include <charconv>
 #include <limits>
 
-#include "base/json_writer.hpp"
+#include "serve/answers.hpp"
 #include "serve/stream_options.hpp"
 
 namespace varve::serve {
@@ -16,18 +16,6 @@ constexpr const char* k_v2_path = "/xrpc/network.bsky.jetstream.subscribeEvents"
 constexpr const char* k_v1_path = "/subscribe";
 // A v2 client may send nothing; a little of what it does send is read to refuse it by name.
 constexpr std::size_t k_max_v2_message_bytes = 64 * 1024;
-
-HttpResponse error_answer(int status, std::string_view error, std::string_view message) {
-  std::string text = "{\"error\":";
-  base::append_json_text_or_bytes(text, error);
-  text += ",\"message\":";
-  base::append_json_text_or_bytes(text, message);
-  HttpResponse out;
-  out.status = status;
-  out.headers.emplace_back("Content-Type", "application/json");
-  out.body.emplace_back(text + "}");
-  return out;
-}
 
 // The bounds of the moment; without look-back everything below the tip is out of reach.
 StreamBounds bounds_of(const StreamTail::View& view, std::chrono::seconds look_back,

@@ -366,6 +366,18 @@ TEST(ArenaWriter, RefusesAStoreWhoseManifestWasLost) {
   EXPECT_EQ(journal.error().reason, "bad-manifest");
 }
 
+// Section 1: names of segments. A writer that took "seg_01.bin" for the second segment would write
+// behind a file that its reader does not see.
+TEST(ArenaWriter, OnlyTheWrittenFormOfANumberNamesASegment) {
+  EXPECT_EQ(segment_number("seg_0.bin"), 0U);
+  EXPECT_EQ(segment_number("seg_10.bin"), 10U);
+  EXPECT_EQ(segment_number("seg_4294967295.bin"), 4294967295U);
+  for (const char* name : {"seg_01.bin", "seg_00.bin", "seg_.bin", "seg_+1.bin", "seg_1.bin.tmp",
+                           "seg_4294967296.bin", "SEG_1.bin", "seg_1", "seg_ 1.bin", ""}) {
+    EXPECT_EQ(segment_number(name), std::nullopt) << name;
+  }
+}
+
 TEST(ArenaWriter, AnEmptyDirectoryIsNoArena) {
   io::SimulatedFileSystem files;
   ASSERT_TRUE(files.add_directory("/empty").has_value());

@@ -20,6 +20,9 @@ class PullScan {
   PullScan& operator=(const PullScan&) = delete;
   ~PullScan();
 
+  // The scan ends soon; destroying it then waits for little.
+  void stop() { queue_.stop(); }
+
   // The next batch; nothing at the end, where `error` gets what the scan failed with, if it did.
   std::optional<Batch> next(std::optional<Error>& error) { return queue_.take(error); }
 

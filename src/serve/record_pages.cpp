@@ -54,7 +54,15 @@ class RecordList {
       : face_(face), first_files_(files, std::move(first)), files_(first_files_, sign_) {}
   RecordList(const RecordList&) = delete;
   RecordList& operator=(const RecordList&) = delete;
-  ~RecordList() { sign_->raise(); }
+  ~RecordList() { call_off(); }
+
+  // Ends the scan, without waiting for that.
+  void call_off() {
+    sign_->raise();
+    if (scan_ != nullptr) {
+      scan_->stop();
+    }
+  }
 
   Result<void> begin(const ExploredStore& store, ScanRequest request) {
     VARVE_ASSIGN(view_, store.open(files_));
@@ -245,9 +253,8 @@ Result<Json> RecordPages::page(ExploredStore& store, const std::string& generati
   request.face = query.face;
   request.predicate = query.predicate;
   request.partial = query.partial;
-  // One page of a log needs a block or two; a state, or a jump that may have to look for its place,
-  // all cores.
-  request.threads = query.face == Face::log && !query.after && !query.before ? 1 : 0;
+  // A page of a log needs a block or two, not those that other cores would decode ahead.
+  request.threads = query.face == Face::log ? 1 : 0;
   request.reverse = query.newest_first != query.before.has_value();
   const std::optional<std::uint64_t> cursor = query.after ? query.after : query.before;
   if (cursor) {
@@ -329,12 +336,14 @@ std::unique_ptr<RecordList> RecordPages::take(const std::string& key) {
 
 void RecordPages::keep(std::string key, std::unique_ptr<RecordList> list) {
   const auto now = std::chrono::steady_clock::now();
-  std::list<Waiting> old;  // ended outside the lock: that waits for their scans
+  std::list<Waiting> old;  // ended outside the lock: their scans have had time to stop
   {
     const std::scoped_lock lock(mutex_);
+    old.swap(ending_);
     waiting_.push_front({std::move(key), std::move(list), now});
     while (waiting_.size() > k_most_lists || now - waiting_.back().since > k_list_lives) {
-      old.splice(old.begin(), waiting_, std::prev(waiting_.end()));
+      waiting_.back().list->call_off();
+      ending_.splice(ending_.begin(), waiting_, std::prev(waiting_.end()));
     }
   }
 }

@@ -77,6 +77,7 @@ class RecordPages {
   io::FileSystem& files_;
   std::mutex mutex_;
   std::list<Waiting> waiting_;  // the latest first
+  std::list<Waiting> ending_;   // called off
 };
 
 }  // namespace varve::serve

@@ -72,6 +72,10 @@ class SnapshotPlanner {
   SnapshotPlanner& operator=(SnapshotPlanner&&) noexcept;
   ~SnapshotPlanner();
 
+  // Looks at the archive anew, for segments that were sealed or rewritten since; what is known of
+  // the others stays. Errors: as open(); the planner then is as it was.
+  Result<void> refresh();
+
   // One page of the plan. It may name too much, never too little. Errors: invalid_argument,
   // "InvalidRequest", for a request that breaks a rule; damaged for a segment that opening refuses,
   // and where the segments do not ascend in seq, since neither could be planned around.

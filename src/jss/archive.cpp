@@ -112,6 +112,29 @@ std::optional<Error> Archive::overlap() const {
   return std::nullopt;
 }
 
+std::vector<std::optional<std::size_t>> Archive::take_over(const Archive& old) {
+  std::vector<std::optional<std::size_t>> out;
+  std::size_t at = 0;  // both ascend by name
+  for (Member& member : members_) {
+    while (at < old.members_.size() && old.members_[at].name < member.name) {
+      ++at;
+    }
+    out.emplace_back();
+    if (at == old.members_.size() || old.members_[at].name != member.name) {
+      continue;
+    }
+    const Member& before = old.members_[at];
+    if (before.identity.same_object(member.identity) &&
+        before.identity.size_bytes == member.identity.size_bytes &&
+        before.identity.modified_ns == member.identity.modified_ns &&
+        before.head.raw == member.head.raw) {
+      member.hash_holds = before.hash_holds;
+      out.back() = at;
+    }
+  }
+  return out;
+}
+
 void Archive::forget_active() {
   std::erase_if(members_,
                 [](const Member& member) { return member.head.state == SegmentState::active; });

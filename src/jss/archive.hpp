@@ -46,6 +46,7 @@ class Archive {
  public:
   static Result<std::unique_ptr<Archive>> open(io::FileSystem& files, const std::string& path);
 
+  io::FileSystem& files() const { return files_; }
   const std::string& path() const { return path_; }
   bool is_directory() const { return directory_ != nullptr; }
   const std::vector<Member>& members() const { return members_; }
@@ -55,6 +56,9 @@ class Archive {
   // The error of a sealed segment that does not begin above the rows of those before it (section
   // 15), by the headers; nullopt if they ascend.
   std::optional<Error> overlap() const;
+  // For each member its index in `old`, an earlier look at the same archive, if the file is still
+  // the same; that its checksum holds is then known here too.
+  std::vector<std::optional<std::size_t>> take_over(const Archive& old);
   // Forgets the members that are not sealed: what a compaction does not look at.
   void forget_active();
 

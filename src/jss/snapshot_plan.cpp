@@ -194,6 +194,18 @@ Result<std::shared_ptr<OpenSegment>> FooterShelf::open(Archive& archive, std::si
   return segment;
 }
 
+void FooterShelf::move_to(Archive& fresh, const Archive& old) {
+  kept_.resize(old.members().size());
+  std::vector<Kept> moved;
+  for (const auto& before : fresh.take_over(old)) {
+    moved.push_back(before ? std::exchange(kept_[*before], Kept{}) : Kept{});
+  }
+  for (const Kept& dropped : kept_) {
+    bytes_left_ += dropped.footer ? bytes_of(*dropped.footer) : 0;
+  }
+  kept_ = std::move(moved);
+}
+
 Result<SnapshotPlan> plan_snapshot(Archive& archive, FooterShelf& shelf,
                                    const SnapshotRequest& request, const SnapshotLimits& limits) {
   VARVE_ASSIGN(const RowQuery query, query_of(request, limits));
@@ -240,6 +252,13 @@ Result<SnapshotPlanner> SnapshotPlanner::open(io::FileSystem& files, const std::
   auto impl = std::make_unique<Impl>();
   VARVE_ASSIGN(impl->archive, Archive::open(files, path));
   return SnapshotPlanner(std::move(impl));
+}
+
+Result<void> SnapshotPlanner::refresh() {
+  VARVE_ASSIGN(auto fresh, Archive::open(impl_->archive->files(), impl_->archive->path()));
+  impl_->shelf.move_to(*fresh, *impl_->archive);
+  impl_->archive = std::move(fresh);
+  return {};
 }
 
 Result<SnapshotPlan> SnapshotPlanner::plan(const SnapshotRequest& request,

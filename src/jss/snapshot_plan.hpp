@@ -29,6 +29,8 @@ class FooterShelf {
   // The member opened in full; its footer comes from the shelf if it is there and the file is still
   // the same. A segment that opening refuses is an error.
   Result<std::shared_ptr<OpenSegment>> open(Archive& archive, std::size_t member);
+  // The archive was opened anew as `fresh`: keeps what is of the same files.
+  void move_to(Archive& fresh, const Archive& old);
 
  private:
   struct Kept {

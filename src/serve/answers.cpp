@@ -25,6 +25,7 @@ constexpr std::array k_statuses{
     Status{404, "Not Found", "NotFound"},
     Status{405, "Method Not Allowed", "MethodNotAllowed"},
     Status{408, "Request Timeout", "RequestTimeout"},
+    Status{412, "Precondition Failed", "PreconditionFailed"},
     Status{413, "Content Too Large", "TooLarge"},
     Status{414, "URI Too Long", "InvalidRequest"},
     Status{416, "Range Not Satisfiable", "RangeNotSatisfiable"},

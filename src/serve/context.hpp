@@ -13,20 +13,20 @@
 #include "varve/file_system.hpp"
 #include "varve/jss_plan.hpp"
 #include "varve/result.hpp"
+#include "varve/store.hpp"
 
 namespace varve::serve {
 
 struct ServedStore {
   std::string name;  // as URLs call it: unique
   std::string path;
-  std::string format;  // "jss"...
+  const Format* format = nullptr;
 };
 
 // What the operator chose. A service adds its own members; the verb fills them.
 struct ServeSettings {
   std::uint64_t cache_age_s = 0;  // of segments and blocks; 0: must be revalidated
   jss::SnapshotLimits limits;
-  std::string dictionary;     // path of a zstd dictionary; empty: none
   bool cross_origin = false;  // pages of other origins may read the XRPC endpoints
 };
 

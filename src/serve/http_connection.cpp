@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "serve/answers.hpp"
+#include "serve/http_date.hpp"
 #include "serve/web_socket.hpp"
 
 namespace varve::serve {
@@ -16,16 +17,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds k_linger{2'000};
-
-// "Sun, 06 Nov 1994 08:49:37 GMT"
-std::string http_date(std::time_t time) {
-  std::tm parts{};
-  ::gmtime_r(&time, &parts);
-  std::array<char, 40> text{};
-  const std::size_t size =
-      std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
-  return {text.data(), size};
-}
 
 std::uint64_t body_bytes(const HttpResponse& answer) {
   std::uint64_t total = 0;

@@ -22,6 +22,11 @@ void Metrics::add(Gauge gauge) {
   gauges_.push_back(std::move(gauge));
 }
 
+void Metrics::add(std::function<void(std::string&)> lines) {
+  const std::lock_guard lock(mutex_);
+  lines_.push_back(std::move(lines));
+}
+
 void Metrics::record(const HttpObservation& observation) {
   const double seconds = std::chrono::duration<double>(observation.handling).count();
   const std::string_view route = observation.route.empty() ? "none" : observation.route;
@@ -81,6 +86,9 @@ std::string Metrics::text() const {
   for (const Gauge& gauge : gauges_) {
     append_kind(out, gauge.name, gauge.help, gauge.counter ? "counter" : "gauge");
     fmt::format_to(std::back_inserter(out), "{} {}\n", gauge.name, gauge.read());
+  }
+  for (const auto& append : lines_) {
+    append(out);
   }
   return out;
 }

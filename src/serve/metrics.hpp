@@ -27,6 +27,8 @@ struct Gauge {
 class Metrics {
  public:
   void add(Gauge gauge);
+  // Something that appends its own lines, in the same form.
+  void add(std::function<void(std::string&)> lines);
   // Counts an answer; `observation.route` must come from a bounded set of names.
   void record(const HttpObservation& observation);
   std::string text() const;
@@ -47,6 +49,7 @@ class Metrics {
   mutable std::mutex mutex_;
   std::map<std::string, Endpoint, std::less<>> endpoints_;
   std::vector<Gauge> gauges_;
+  std::vector<std::function<void(std::string&)>> lines_;
 };
 
 }  // namespace varve::serve

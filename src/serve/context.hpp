@@ -13,14 +13,13 @@
 #include "varve/file_system.hpp"
 #include "varve/jss_plan.hpp"
 #include "varve/result.hpp"
-#include "varve/store.hpp"
 
 namespace varve::serve {
 
 struct ServedStore {
   std::string name;  // as URLs call it: unique
   std::string path;
-  const Format* format = nullptr;
+  std::string format;  // "jss"...
 };
 
 // What the operator chose. A service adds its own members; the verb fills them.
@@ -46,6 +45,12 @@ struct ServeContext {
 Result<void> install_status_pages(ServeContext& context);       // /healthz, /metrics
 Result<void> install_archive_endpoints(ServeContext& context);  // XRPC, sections 17.1 to 17.4
 Result<void> install_explorer(ServeContext& context);           // "/", /explorer/, /api/
+
+// The index of the archive that the endpoints are about: the one named `wanted`, or if that is
+// empty the only one of that format, if there is one. ErrorCode::invalid_argument where that is no
+// choice.
+Result<std::optional<std::size_t>> choose_archive(const std::vector<ServedStore>& stores,
+                                                  const std::string& wanted);
 
 // All of them, in the order of the table in services.cpp.
 Result<void> install_services(ServeContext& context);

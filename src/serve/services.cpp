@@ -38,6 +38,26 @@ Result<void> install_status_pages(ServeContext& context) {
   return {};
 }
 
+Result<std::optional<std::size_t>> choose_archive(const std::vector<ServedStore>& stores,
+                                                  const std::string& wanted) {
+  std::optional<std::size_t> out;
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    if (stores[i].format != "jss" || (!wanted.empty() && stores[i].name != wanted)) {
+      continue;
+    }
+    if (out) {
+      return fail(ErrorCode::invalid_argument, "xrpc",
+                  "several archives are given: --xrpc NAME says which one the endpoints serve (" +
+                      stores[*out].name + ", " + stores[i].name + "...)");
+    }
+    out = i;
+  }
+  if (!wanted.empty() && !out) {
+    return fail(ErrorCode::invalid_argument, "xrpc", "--xrpc " + wanted + ": no such archive");
+  }
+  return out;
+}
+
 Result<void> install_services(ServeContext& context) {
   for (const auto install : k_services) {
     VARVE_TRY(install(context));

@@ -178,14 +178,15 @@ void Mirror::Impl::fetch(Fetch& fetch) {
     outcome.findings.clear();
     auto done = download_segment(directory->work(), *archive, fetch.segment.name, download);
     Result<void> verified = done ? verify(fetch) : std::unexpected(done.error());
-    if (!verified) {
+    const bool clean = verified.has_value();
+    if (!clean) {
       outcome.fate = Fate::failed;
       outcome.error = std::move(verified).error();
     }
     if (done) {
       outcome.bytes = done->bytes;
       outcome.bytes_before = done->bytes_before;
-      if (!verified) {
+      if (!clean) {
         const auto discarded = discard_parts(directory->work(), fetch.segment.name);
         again = discarded && done->bytes_before != 0;
       }

@@ -77,8 +77,10 @@ TEST(AnswerCache, WhatNobodyAsksForAnyMoreIsCalledOff) {
   AnswerCache::Limits limits = quick();
   limits.forget = milliseconds(1);
   AnswerCache cache(limits);
+  std::atomic<bool> begun = false;
   std::atomic<bool> stopped = false;
   const auto endless = [&](const std::shared_ptr<const StopSign>& sign) {
+    begun = true;
     while (!sign->raised()) {
       std::this_thread::yield();
     }
@@ -86,6 +88,9 @@ TEST(AnswerCache, WhatNobodyAsksForAnyMoreIsCalledOff) {
     return answer_of("never", 500);
   };
   EXPECT_EQ(cache.answer("a", endless).status, 202);
+  while (!begun) {  // what was not begun is only forgotten
+    std::this_thread::yield();
+  }
   while (!stopped) {
     cache.answer("b", [](const auto&) { return answer_of("b"); });
   }

@@ -26,7 +26,9 @@ struct ServedStore {
 struct ServeSettings {
   std::uint64_t cache_age_s = 0;  // of segments and blocks; 0: must be revalidated
   jss::SnapshotLimits limits;
-  bool cross_origin = false;  // pages of other origins may read the XRPC endpoints
+  std::vector<std::string> zstd_dictionaries;  // files; of the streams (docs/streams.md)
+  std::uint64_t look_back_s = 36 * 3600;       // how far back cursors of streams reach; 0: nowhere
+  bool cross_origin = false;                   // pages of other origins may read the XRPC endpoints
 };
 
 struct ServeContext {
@@ -44,6 +46,7 @@ struct ServeContext {
 // Each adds its routes and gauges; an error ends the program before it listens.
 Result<void> install_status_pages(ServeContext& context);       // /healthz, /metrics
 Result<void> install_archive_endpoints(ServeContext& context);  // XRPC, sections 17.1 to 17.4
+Result<void> install_streams(ServeContext& context);            // section 19
 Result<void> install_explorer(ServeContext& context);           // "/", /explorer/, /api/
 
 // The index of the archive that the endpoints are about: the one named `wanted`, or if that is

@@ -13,6 +13,7 @@ namespace {
 constexpr std::array k_services{
     install_status_pages,
     install_archive_endpoints,
+    install_streams,
     install_explorer,
 };
 

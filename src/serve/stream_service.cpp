@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "serve/stream_service.hpp"
 
-#include <array>
 #include <charconv>
 #include <limits>
 
@@ -12,8 +11,6 @@ namespace varve::serve {
 
 namespace {
 
-constexpr const char* k_v2_path = "/xrpc/network.bsky.jetstream.subscribeEvents";
-constexpr const char* k_v1_path = "/subscribe";
 // A v2 client may send nothing; a little of what it does send is read to refuse it by name.
 constexpr std::size_t k_max_v2_message_bytes = 64 * 1024;
 
@@ -46,7 +43,7 @@ Result<std::unique_ptr<StreamService>> StreamService::open(io::FileSystem& files
 }
 
 std::vector<WebSocketRoute> StreamService::routes() {
-  return {route(StreamVersion::v2, k_v2_path), route(StreamVersion::v1, k_v1_path)};
+  return {route(StreamVersion::v2, k_stream_v2_path), route(StreamVersion::v1, k_stream_v1_path)};
 }
 
 WebSocketRoute StreamService::route(StreamVersion version, std::string path) {
@@ -110,46 +107,6 @@ HttpResponse StreamService::dictionary(const HttpRequest& request) const {
                  {"X-Zstd-Dictionary-Id", id}};
   out.body.emplace_back(std::string(base::as_text(found.bytes())));
   return out;
-}
-
-void StreamService::append_metrics(std::string& out, std::string_view labels) const {
-  using Value = std::atomic<std::uint64_t> StreamCounters::*;
-  struct Metric {
-    const char* name;
-    const char* type;
-    const char* help;
-    Value value;
-  };
-  static constexpr std::array k_metrics{
-      Metric{"varve_stream_clients", "gauge", "Streams that are open.", &StreamCounters::open},
-      Metric{"varve_stream_opened_total", "counter", "Streams opened.", &StreamCounters::opened},
-      Metric{"varve_stream_refused_total", "counter", "Streams refused before the upgrade.",
-             &StreamCounters::refused},
-      Metric{"varve_stream_frames_total", "counter", "Frames sent.", &StreamCounters::frames},
-      Metric{"varve_stream_bytes_total", "counter", "Bytes of the frames sent.",
-             &StreamCounters::bytes},
-      Metric{"varve_stream_blocks_read_total", "counter",
-             "Blocks read from the archive for clients behind the live tail.",
-             &StreamCounters::blocks_read},
-      Metric{"varve_stream_too_slow_total", "counter", "Streams ended with ConsumerTooSlow.",
-             &StreamCounters::too_slow},
-      Metric{"varve_stream_failed_total", "counter", "Streams ended with InternalError.",
-             &StreamCounters::failed}};
-  for (const Metric& metric : k_metrics) {
-    const std::string name = metric.name;
-    out += "# HELP " + name + " " + metric.help + "\n# TYPE " + name + " " + metric.type + "\n";
-    for (const StreamVersion version : {StreamVersion::v1, StreamVersion::v2}) {
-      out += name + "{stream=\"" + (version == StreamVersion::v1 ? "v1" : "v2") + "\"" +
-             std::string(labels) + "} " + std::to_string(counters(version).*metric.value) + "\n";
-    }
-  }
-  out +=
-      "# HELP varve_stream_next_seq The number that the next event gets.\n"
-      "# TYPE varve_stream_next_seq gauge\nvarve_stream_next_seq";
-  if (!labels.empty()) {
-    out += "{" + std::string(labels.substr(1)) + "}";
-  }
-  out += " " + std::to_string(tail_.next_seq()) + "\n";
 }
 
 }  // namespace varve::serve

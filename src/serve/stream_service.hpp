@@ -15,6 +15,10 @@
 
 namespace varve::serve {
 
+inline constexpr const char* k_stream_v1_path = "/subscribe";
+inline constexpr const char* k_stream_v2_path = "/xrpc/network.bsky.jetstream.subscribeEvents";
+inline constexpr const char* k_dictionary_path = "/xrpc/network.bsky.jetstream.getZstdDictionary";
+
 struct StreamServiceOptions {
   // How far back cursors reach; 0: nowhere, streams begin at the tip.
   std::chrono::seconds look_back = std::chrono::hours(36);
@@ -35,9 +39,6 @@ class StreamService {
   std::vector<WebSocketRoute> routes();
   // Answers network.bsky.jetstream.getZstdDictionary (section 19.4).
   HttpResponse dictionary(const HttpRequest& request) const;
-  // Counters in the text format of Prometheus, appended. `labels`: "" or `,store="name"`.
-  void append_metrics(std::string& out, std::string_view labels = "") const;
-
   StreamTail& tail() { return tail_; }
   const StreamCounters& counters(StreamVersion version) const {
     return counters_[static_cast<std::size_t>(version)];

@@ -341,15 +341,13 @@ TEST(StreamSession, CountersTell) {
   const auto service = open_service(archive.path);
   FakeClient(*service, v2, "cursor=x").join();
   FakeClient(*service, v2, "cursor=11", 10).join();
-  std::string text;
-  service->append_metrics(text);
-  for (const char* line :
-       {"varve_stream_opened_total{stream=\"v2\"} 1\n",
-        "varve_stream_refused_total{stream=\"v2\"} 1\n",
-        "varve_stream_frames_total{stream=\"v2\"} 10\n",
-        "varve_stream_opened_total{stream=\"v1\"} 0\n", "varve_stream_next_seq 21\n"}) {
-    EXPECT_NE(text.find(line), std::string::npos) << line << text;
-  }
+  const StreamCounters& counters = service->counters(v2);
+  EXPECT_EQ(counters.opened, 1U);
+  EXPECT_EQ(counters.open, 0U);
+  EXPECT_EQ(counters.refused, 1U);
+  EXPECT_EQ(counters.frames, 10U);
+  EXPECT_EQ(service->counters(v1).opened, 0U);
+  EXPECT_EQ(service->tail().next_seq(), 21U);
 }
 
 }  // namespace

@@ -170,7 +170,8 @@ TEST_F(XrpcTest, StatusesOfTheProtocol) {
 }
 
 TEST_F(XrpcTest, SegmentsHaveValidatorsAndRanges) {
-  start(plan_archive(), {.cache_age_s = 60, .limits = {}, .cross_origin = true});
+  start(plan_archive(),
+        {.cache_age_s = 60, .limits = {}, .zstd_dictionaries = {}, .cross_origin = true});
   const std::string content = test::read_file(plan_archive() / "seg_0000000000.jss");
   const std::string size = std::to_string(content.size());
   const std::string call = "getSegment?name=seg_0000000000.jss";

@@ -17,6 +17,10 @@ namespace varve::cli {
 namespace {
 
 constexpr std::chrono::milliseconds k_nap{50};
+constexpr std::uint64_t k_hour_s = 3600;
+constexpr std::uint64_t k_longest_look_back_h = std::uint64_t{24} * 366 * 100;
+// A stream may be asked for 10,000 DIDs, which stand in the request line.
+constexpr std::size_t k_max_head_bytes = std::size_t{1} << 20;
 
 // "8480", "127.0.0.1:8480", "[::1]:0".
 Result<void> read_address(std::string_view text, serve::HttpServerOptions& out) {
@@ -53,6 +57,7 @@ Result<serve::HttpServerOptions> server_options(const Session& session) {
   }
   out.allowed_hosts = session.arguments().values("allow-host");
   out.cross_origin_sockets = session.has("cross-origin");
+  out.max_head_bytes = k_max_head_bytes;
   VARVE_TRY(read_count(session, "max-connections", out.max_connections));
   return out;
 }
@@ -64,6 +69,10 @@ Result<serve::ServeSettings> settings_of(const Session& session) {
   VARVE_TRY(read_count(session, "max-dids", out.limits.max_dids));
   VARVE_TRY(read_count(session, "max-collections", out.limits.max_collections));
   VARVE_TRY(read_count(session, "max-entries", out.limits.max_entries));
+  out.zstd_dictionaries = session.arguments().values("zstd-dictionary");
+  std::uint64_t look_back_h = out.look_back_s / k_hour_s;
+  VARVE_TRY(read_count(session, "look-back", look_back_h));
+  out.look_back_s = std::min(look_back_h, k_longest_look_back_h) * k_hour_s;
   return out;
 }
 
@@ -131,7 +140,8 @@ const Registration k_serve({
     .summary = "serve an archive and a page of any store over HTTP",
     .description =
         "Answers until it is interrupted: the download services of a jss archive under /xrpc/, the "
-        "explorer page of every store at /, /healthz, and /metrics in Prometheus' text form. "
+        "its streams over WebSocket, the explorer page of every store at /, /healthz, and /metrics "
+        "in Prometheus' text form. "
         "Stores are only read, and may be written, sealed and compacted by others meanwhile.\n\n"
         "On a loopback address it answers only to the names of loopback, to numeric addresses and "
         "to what --allow-host names. SIGINT or SIGTERM ends it in order: running answers are "
@@ -151,6 +161,10 @@ const Registration k_serve({
                 {"max-dids", "N", "DIDs of a plan request (default 10000; 0: none may be given)"},
                 {"max-collections", "N", "collections of one (default 100; 0: none)"},
                 {"max-entries", "N", "entries of a page of a plan (default 100000; 0: no limit)"},
+                {"look-back", "HOURS",
+                 "how far back cursors of streams reach (default 36; 0: nowhere)"},
+                {"zstd-dictionary", "FILE", "a dictionary that streams may be compressed with", 0,
+                 true},
                 {"grace", "SECONDS", "how long running answers are waited for (default 10)"}},
     .shared = k_open_options,
     .run = run_serve,

@@ -49,9 +49,11 @@ Result<void> install_archive_endpoints(ServeContext& context);  // XRPC, section
 Result<void> install_streams(ServeContext& context);            // section 19
 Result<void> install_explorer(ServeContext& context);           // "/", /explorer/, /api/
 
-// The index of the archive that the endpoints are about: the one named `wanted`, or if that is
-// empty the only one of that format, if there is one. ErrorCode::invalid_argument where that is no
-// choice.
+// How many stores are archives that the endpoints could be about.
+std::size_t count_archives(const std::vector<ServedStore>& stores);
+
+// The index of the archive that the endpoints are about: the one named `wanted` (invalid_argument
+// if none is), or if that is empty the only one of that format. None of several is chosen.
 Result<std::optional<std::size_t>> choose_archive(const std::vector<ServedStore>& stores,
                                                   const std::string& wanted);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The table of services, and the pages that tell how the server is.
+#include <algorithm>
 #include <array>
 
 #include "serve/answers.hpp"
@@ -39,6 +40,10 @@ Result<void> install_status_pages(ServeContext& context) {
   return {};
 }
 
+std::size_t count_archives(const std::vector<ServedStore>& stores) {
+  return static_cast<std::size_t>(std::ranges::count(stores, "jss", &ServedStore::format));
+}
+
 Result<std::optional<std::size_t>> choose_archive(const std::vector<ServedStore>& stores,
                                                   const std::string& wanted) {
   std::optional<std::size_t> out;
@@ -47,9 +52,7 @@ Result<std::optional<std::size_t>> choose_archive(const std::vector<ServedStore>
       continue;
     }
     if (out) {
-      return fail(ErrorCode::invalid_argument, "xrpc",
-                  "several archives are given: --xrpc NAME says which one the endpoints serve (" +
-                      stores[*out].name + ", " + stores[i].name + "...)");
+      return std::nullopt;
     }
     out = i;
   }

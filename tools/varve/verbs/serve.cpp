@@ -120,6 +120,10 @@ Result<int> serve_stores(Session& session) {
   const SignalGuard guard;
   VARVE_TRY(server.start());
   session.out().print("serving at " + server.url() + "\n");
+  if (!archive && serve::count_archives(context.stores) > 1) {
+    session.message(
+        "of several archives the download services and streams serve none: --xrpc NAME says which");
+  }
   session.out().flush();
   while (SignalGuard::pending() == 0) {
     std::this_thread::sleep_for(k_nap);

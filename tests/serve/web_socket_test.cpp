@@ -111,9 +111,13 @@ TEST_F(WebSocketTest, WrongFramesCloseWithTheirCode) {
   start(echo);
   const std::string unmasked = bare_frame(1, "x");
   const std::string reserved = '\xC1' + frame(1, "x").substr(1);
+  // Announces 2^62 bytes and brings one.
+  const std::string endless = std::string("\x82\xFF\x40", 3) + std::string(7 + 4, '\0') + 'x';
+  const std::string opcode = '\x83' + frame(1, "x").substr(1);
   for (const auto& [bytes, code] :
-       {std::pair(unmasked, 1002), std::pair(reserved, 1002),
-        std::pair(frame(1, std::string(101, 'x')), 1009), std::pair(frame(1, "\xFF"), 1007)}) {
+       {std::pair(unmasked, 1002), std::pair(reserved, 1002), std::pair(opcode, 1002),
+        std::pair(endless, 1009), std::pair(frame(1, std::string(101, 'x')), 1009),
+        std::pair(frame(1, "\xFF"), 1007)}) {
     RawClient one(server_->port());
     ASSERT_EQ(upgrade(one).status, 101);
     one.send(bytes);

@@ -66,7 +66,12 @@ class RecordList {
 
   Result<void> begin(const ExploredStore& store, ScanRequest request) {
     VARVE_ASSIGN(view_, store.open(files_));
-    seq_column_ = view_->schema(face_).find("seq");
+    // Of 64 bits, that is: a "seq" of fewer is a counter that says nothing of the place in the log.
+    const Schema& schema = view_->schema(face_);
+    const int seq = schema.find("seq");
+    const bool numbers =
+        seq >= 0 && schema.fields[static_cast<std::size_t>(seq)].type == ColumnType::uint64;
+    seq_column_ = numbers ? seq : -1;
     scan_ = std::make_unique<output::PullScan>(view_, std::move(request), findings_);
     return {};
   }

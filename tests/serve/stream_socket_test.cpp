@@ -40,10 +40,11 @@ class StreamServer {
   ~StreamServer() { server.stop(std::chrono::milliseconds(0)); }
   void append(int rows) {
     for (int i = 0; i < rows; ++i) {
+      const std::string did = "did:plc:abc" + std::to_string(writer->next_seq());
       jss::Event event;
       event.kind = 3;
       event.witnessed_at = 1'783'000'000'000'000;
-      event.did = "did:plc:abc" + std::to_string(writer->next_seq());
+      event.did = did;
       event.collection = "app.bsky.feed.post";
       event.rkey = "self";
       event.rev = "3mptbypluud22";

@@ -33,7 +33,7 @@ def blocks(text):
 
 
 def normal(line):
-    line = re.sub(r"\d[\d,.]*", "#", line.rstrip())
+    line = re.sub(r"\d[\d,.]*(e-\d+)?", "#", line.rstrip())
     line = re.sub(r"[0-9a-f#]*#[0-9a-f#]*", "#", line)
     line = re.sub(r"\b(k|M|G)?B/s", "B/s", line)
     return re.sub(r"\s+", " ", line)

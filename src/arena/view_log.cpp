@@ -6,6 +6,7 @@
 #include "arena/log_rows.hpp"
 #include "arena/log_walk.hpp"
 #include "arena/view.hpp"
+#include "model/scan_delivery.hpp"
 
 namespace varve::arena {
 
@@ -61,44 +62,6 @@ class RowMaker {
   const PayloadContext& payloads_;
   const LogRequest& request_;
   std::vector<Scratch> scratch_;
-};
-
-// Cuts a batch down to its first rows; the columns keep their place.
-void keep_first(Batch& batch, std::uint64_t rows) {
-  batch.rows = static_cast<std::size_t>(std::min<std::uint64_t>(batch.rows, rows));
-}
-
-// The deliveries of a scan, with its limit.
-class Delivery {
- public:
-  Delivery(const ScanRequest& request, BatchSink& sink, ScanSummary& summary)
-      : request_(request), sink_(sink), summary_(summary) {}
-
-  // Rows were rendered on the worker, unless the limit cuts the batch.
-  Result<bool> deliver(Batch batch) {
-    const std::uint64_t left = request_.limit - summary_.rows;
-    if (batch.rows > left) {
-      keep_first(batch, left);
-      batch.mapped.clear();
-      if (request_.mapper != nullptr) {
-        request_.mapper->map(batch);
-      }
-    }
-    summary_.rows += batch.rows;
-    if (batch.rows > 0) {
-      VARVE_ASSIGN(const bool go_on, sink_.consume(std::move(batch)));
-      if (!go_on) {
-        return false;
-      }
-    }
-    return summary_.rows < request_.limit;
-  }
-  bool full() const { return summary_.rows >= request_.limit; }
-
- private:
-  const ScanRequest& request_;
-  BatchSink& sink_;
-  ScanSummary& summary_;
 };
 
 // A place in the log from which some frames can be read again: what a backward scan remembers.
@@ -162,7 +125,7 @@ class ForwardScan final : public LogWalkBase {
       : LogWalkBase(request.strict, summary, findings),
         maker_(maker),
         mapper_(request.mapper),
-        delivery_(request, sink, summary) {}
+        delivery_(request, sink, findings, summary) {}
 
   void begin(Output& output, const RawChunk& chunk) {
     output.batch = {};
@@ -194,7 +157,7 @@ class ForwardScan final : public LogWalkBase {
  private:
   RowMaker& maker_;
   const BatchMapper* mapper_;
-  Delivery delivery_;
+  model::ScanDelivery delivery_;
 };
 
 // First pass of a backward scan: proves the frames and remembers where stretches of them begin.
@@ -256,7 +219,7 @@ Result<ScanSummary> ArenaView::scan_log_reverse(const ScanRequest& request, Batc
   };
   const LogRequest wanted = log_request(request);
   RowMaker maker(payloads_, wanted, options.threads);
-  Delivery delivery(request, sink, summary);
+  model::ScanDelivery delivery(request, sink, findings, summary);
   std::vector<std::unique_ptr<SegmentImage>> images(map_.segments.size());
   std::optional<Error> error;
   auto next = surveyor.stretches.rbegin();

@@ -11,6 +11,7 @@
 #include "jss/row_batch.hpp"
 #include "jss/scan_plan.hpp"
 #include "jss/view.hpp"
+#include "model/scan_delivery.hpp"
 
 namespace varve::jss {
 
@@ -137,8 +138,7 @@ class LogScan {
         query_(query),
         request_(request),
         projection_(projection),
-        sink_(sink),
-        findings_(findings) {
+        delivery_(request, sink, findings, summary_) {
     for (unsigned i = 0; i < base::thread_count(request.threads); ++i) {
       readers_.emplace_back(request.max_memory_bytes);
     }
@@ -178,60 +178,34 @@ class LogScan {
       return false;
     }
     for (Finding& finding : task.before) {
-      if (!tell(std::move(finding))) {
+      if (!delivery_.tell(std::move(finding))) {
         return false;
       }
     }
     if (task.fault) {
-      return tell(*std::move(task.fault));
+      return delivery_.tell(*std::move(task.fault));
     }
-    if (task.batch.rows == 0) {
-      return true;
+    auto more = delivery_.deliver(std::move(task.batch));
+    if (!more) {
+      error_ = std::move(more).error();
+      return false;
     }
-    return deliver(std::move(task.batch));
+    return *more;
   }
 
   const std::optional<Error>& error() const { return error_; }
   ScanSummary summary() const { return summary_; }
 
  private:
-  bool tell(Finding finding) {
-    const bool is_error = finding.severity == Severity::error;
-    if (is_error) {
-      summary_.verdict = worse(summary_.verdict, finding.verdict);
-    }
-    findings_.add(std::move(finding));
-    return !(is_error && request_.strict);
-  }
-
-  bool deliver(Batch batch) {
-    const std::uint64_t left = request_.limit - summary_.rows;
-    if (batch.rows > left) {
-      batch.rows = static_cast<std::size_t>(left);
-      if (request_.mapper != nullptr) {
-        batch.mapped.clear();
-        request_.mapper->map(batch);
-      }
-    }
-    summary_.rows += batch.rows;
-    auto more = sink_.consume(std::move(batch));
-    if (!more) {
-      error_ = std::move(more).error();
-      return false;
-    }
-    return *more && summary_.rows < request_.limit;
-  }
-
   const Archive& archive_;
   const RowQuery& query_;
   const ScanRequest& request_;
   const Projection& projection_;
-  BatchSink& sink_;
-  FindingSink& findings_;
   BatchPool pool_;
   std::deque<BlockReader> readers_;  // one a worker
   std::optional<Error> error_;
   ScanSummary summary_;
+  model::ScanDelivery delivery_;
 };
 
 }  // namespace

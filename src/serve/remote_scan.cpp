@@ -11,6 +11,7 @@
 
 #include "base/pipeline.hpp"
 #include "jss/row_batch.hpp"
+#include "model/scan_delivery.hpp"
 #include "serve/remote_entries.hpp"
 #include "serve/remote_segment.hpp"
 
@@ -207,9 +208,8 @@ class RemoteScan {
         query_(query),
         request_(request),
         projection_(projection),
-        sink_(sink),
-        findings_(findings),
-        decoders_(workers) {
+        decoders_(workers),
+        delivery_(request, sink, findings, summary_) {
     for (unsigned i = 0; i < workers; ++i) {
       readers_.emplace_back(request.max_memory_bytes);
     }
@@ -248,7 +248,7 @@ class RemoteScan {
   // In order. False stops the scan.
   bool consume(Task& task) {
     for (Finding& finding : task.before) {
-      if (!tell(std::move(finding))) {
+      if (!delivery_.tell(std::move(finding))) {
         return false;
       }
     }
@@ -257,9 +257,14 @@ class RemoteScan {
     }
     failures_in_a_row_ = 0;
     if (task.fault) {
-      return tell(*std::move(task.fault));
+      return delivery_.tell(*std::move(task.fault));
     }
-    return task.batch.rows == 0 || deliver(std::move(task.batch));
+    auto more = delivery_.deliver(std::move(task.batch));
+    if (!more) {
+      error_ = std::move(more).error();
+      return false;
+    }
+    return *more;
   }
 
   // The scan's outcome, once the pipeline has ended.
@@ -308,42 +313,14 @@ class RemoteScan {
       first_unread_ = task.error;
     }
     const std::string file = source_.single ? std::string() : task.segment;
-    return tell(unread(task, file, *task.error)) && ++failures_in_a_row_ < k_most_failures_in_a_row;
-  }
-
-  bool tell(Finding finding) {
-    const bool is_error = finding.severity == Severity::error;
-    if (is_error) {
-      summary_.verdict = worse(summary_.verdict, finding.verdict);
-    }
-    findings_.add(std::move(finding));
-    return !(is_error && request_.strict);
-  }
-
-  bool deliver(Batch batch) {
-    const std::uint64_t left = request_.limit - summary_.rows;
-    if (batch.rows > left) {
-      batch.rows = static_cast<std::size_t>(left);
-      if (request_.mapper != nullptr) {
-        batch.mapped.clear();
-        request_.mapper->map(batch);
-      }
-    }
-    summary_.rows += batch.rows;
-    auto more = sink_.consume(std::move(batch));
-    if (!more) {
-      error_ = std::move(more).error();
-      return false;
-    }
-    return *more && summary_.rows < request_.limit;
+    return delivery_.tell(unread(task, file, *task.error)) &&
+           ++failures_in_a_row_ < k_most_failures_in_a_row;
   }
 
   const RemoteScanSource& source_;
   const jss::RowQuery& query_;
   const ScanRequest& request_;
   const jss::Projection& projection_;
-  BatchSink& sink_;
-  FindingSink& findings_;
   jss::BatchPool pool_;
   std::deque<jss::BlockReader> readers_;    // one a worker
   std::deque<jss::FrameDecoder> decoders_;  // one a worker
@@ -352,6 +329,7 @@ class RemoteScan {
   std::uint64_t unread_ = 0;
   unsigned failures_in_a_row_ = 0;
   ScanSummary summary_;
+  model::ScanDelivery delivery_;
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ constexpr std::uint32_t k_no_budget_pages = std::uint32_t{1} << 30;
 constexpr std::size_t k_most_holes = 10'000;
 
 struct Source {
-  std::unique_ptr<io::File> file;
+  const io::File* file = nullptr;  // the view's, so that it is the one that verify looked at
   LoadRequest load;
   World world;
   bool table_whole = false;
@@ -38,36 +38,22 @@ void note_pages(const FindingList& findings, Source& source) {
   }
 }
 
-// True if the world that verify looked at is still the one to salvage.
-Result<bool> still_governs(const World& world, Generation generation, const io::File& looked_at,
-                           const io::File& now) {
-  VARVE_ASSIGN(const io::FileIdentity before, looked_at.identity());
-  VARVE_ASSIGN(const io::FileIdentity identity, now.identity());
-  if (!before.same_object(identity) || generation == Generation::older) {
-    return false;
-  }
-  VARVE_ASSIGN(const auto epoch, governing_epoch(now));
-  return epoch == world.header.epoch;
-}
-
 // Takes the world that the view's verify looked at, if its table held. Else loads the first whose
 // address table does, or the first that can be looked at.
-Result<Source> open_source(io::FileSystem& files, const std::string& path,
-                           const SalvageRequest& request, View& view) {
+Result<Source> open_source(const std::string& path, const SalvageRequest& request, View& view) {
   Source source;
   VARVE_ASSIGN(source.load.dialect, dialect_option(request.options));
   VARVE_ASSIGN(const Generation first, generation_option(request.options));
-  VARVE_ASSIGN(source.file, files.open_file(path, io::OpenMode::read));
+  source.file = &view.file();
   source.load.max_memory_bytes = request.max_memory_bytes;
   source.load.threads = request.threads;
-  if (auto world = view.take_world()) {
-    VARVE_ASSIGN(const bool governs, still_governs(*world, first, view.file(), *source.file));
-    if (governs) {
-      source.load.generation = first;
-      source.world = *std::move(world);
-      source.table_whole = true;
-      return source;
-    }
+  VARVE_ASSIGN(const auto governing, governing_epoch(*source.file));
+  auto verified = view.take_world();
+  if (verified && first == Generation::newer && governing == verified->header.epoch) {
+    source.load.generation = first;
+    source.world = *std::move(verified);
+    source.table_whole = true;
+    return source;
   }
   const bool chosen = request.options.contains("world");
   std::optional<Generation> usable;
@@ -439,7 +425,7 @@ Result<SalvageReport> salvage_store(io::FileSystem& files, const std::string& pa
                 "this build does not understand the file, so that nothing of it can be proven",
                 path);
   }
-  VARVE_ASSIGN(const Source source, open_source(files, path, request, *view));
+  VARVE_ASSIGN(const Source source, open_source(path, request, *view));
   return model::salvage_with(
       files, request, model::LostAndFound::beside, findings,
       [&](model::SalvageOutput* output, FindingSink&) -> Result<SalvageReport> {

@@ -104,16 +104,22 @@ Result<Json> steps_json(SqlConnection& connection, std::string_view statement) {
   }
 }
 
-// A connection whose tables count rows instead of giving them, if the statement does nothing but
-// count them; else nullptr.
-Result<std::unique_ptr<SqlConnection>> open_counting(StoreTables& tables, SqlObserver& observer,
-                                                     std::string_view statement) {
+// A statement that does nothing with rows but count them, over tables that count.
+struct Counting {
+  std::unique_ptr<SqlConnection> connection;
+  Statement statement;  // of the connection
+};
+
+// nullopt if the statement does more.
+Result<std::optional<Counting>> prepare_counting(StoreTables& tables, SqlObserver& observer,
+                                                 std::string_view statement) {
   observer.count_rows();
   VARVE_ASSIGN(auto connection, SqlConnection::open(tables, observer));
-  if (!connection->prepare(statement) || !connection->only_counts(statement)) {
-    return nullptr;
+  auto prepared = connection->prepare(statement);
+  if (!prepared || !connection->only_counts(statement)) {
+    return std::nullopt;
   }
-  return connection;
+  return Counting{std::move(connection), *std::move(prepared)};
 }
 
 // The verdict of a statement that only counts; nullopt if it does more, or has to be run without.
@@ -123,12 +129,11 @@ Result<std::optional<Verdict>> run_counting(StoreTables& tables, std::string_vie
   // Findings are told when it is certain that this run is the one; more than anybody reads are not.
   FindingList held(100'000);
   SqlObserver observer(held, nullptr);
-  VARVE_ASSIGN(const auto connection, open_counting(tables, observer, statement));
-  if (!connection) {
+  VARVE_ASSIGN(const auto counting, prepare_counting(tables, observer, statement));
+  if (!counting) {
     return std::nullopt;
   }
-  VARVE_ASSIGN(const Statement prepared, connection->prepare(statement));
-  const auto pushed = push_rows(*connection, prepared.get(), sink);
+  const auto pushed = push_rows(*counting->connection, counting->statement.get(), sink);
   if (observer.counted_too_many()) {
     return std::nullopt;
   }
@@ -166,8 +171,8 @@ Result<Json> plan_sql(StoreTables& tables, std::string_view statement) {
       break;
     }
   }
-  SqlObserver counting(ignored, nullptr);
-  VARVE_ASSIGN(const auto counts, open_counting(tables, counting, statement));
+  SqlObserver counter(ignored, nullptr);
+  VARVE_ASSIGN(const auto counting, prepare_counting(tables, counter, statement));
   Json scanned = Json::array();
   for (const PlannedScan& scan : scans) {
     scanned.push(scan_json(scan));
@@ -177,7 +182,7 @@ Result<Json> plan_sql(StoreTables& tables, std::string_view statement) {
       .set("schema", "varve.sql-plan/1")
       .set("format", tables.source().format->name())
       .set("path", tables.source().path)
-      .set("counted_by_decoders", counts != nullptr)
+      .set("counted_by_decoders", counting.has_value())
       .set("scans", std::move(scanned))
       .set("steps", std::move(steps));
 }

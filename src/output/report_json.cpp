@@ -98,11 +98,16 @@ Finding truncation_finding(const FindingList& findings) {
   return finding;
 }
 
-Json findings_json(const FindingList& findings) {
+Json findings_json(std::span<const Finding> findings) {
   Json list = Json::array();
-  for (const Finding& finding : findings.findings()) {
+  for (const Finding& finding : findings) {
     list.push(finding_json(finding));
   }
+  return list;
+}
+
+Json findings_json(const FindingList& findings) {
+  Json list = findings_json(findings.findings());
   if (findings.truncated()) {
     list.push(finding_json(truncation_finding(findings))
                   .set("totals", Json::object()

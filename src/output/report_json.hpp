@@ -3,6 +3,7 @@
 // schemas are in docs/json-schema/.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,8 @@ Json finding_json(const Finding& finding);
 // All elements of `findings`; if the list did not keep all, the last is one `findings_truncated`
 // with the totals.
 Json findings_json(const FindingList& findings);
+// The same of findings that were not cut short.
+Json findings_json(std::span<const Finding> findings);
 
 // The finding that stands for those which a full list did not keep.
 Finding truncation_finding(const FindingList& findings);

@@ -66,11 +66,7 @@ Json MirrorReport::to_json() const {
       entry.set("error", change.error->text());
     }
     if (!change.findings.empty()) {
-      Json findings = Json::array();
-      for (const Finding& finding : change.findings) {
-        findings.push(output::finding_json(finding));
-      }
-      entry.set("findings", std::move(findings));
+      entry.set("findings", output::findings_json(change.findings));
     }
     list.push(std::move(entry));
   }

@@ -228,11 +228,7 @@ Json unit_json(const MapUnit& unit) {
     out.set("fields", std::move(fields));
   }
   if (!unit.findings.empty()) {
-    Json findings = Json::array();
-    for (const Finding& finding : unit.findings) {
-      findings.push(output::finding_json(finding));
-    }
-    out.set("findings", std::move(findings));
+    out.set("findings", output::findings_json(unit.findings));
   }
   return out;
 }
@@ -251,17 +247,13 @@ Json map_json(const StoreMapPicture& picture) {
                    .set("bytes", file.bytes)
                    .set("units", std::move(units)));
   }
-  Json elsewhere = Json::array();
-  for (const Finding& finding : picture.elsewhere) {
-    elsewhere.push(output::finding_json(finding));
-  }
   return Json::object()
       .set("schema", "varve.map/1")
       .set("path", picture.path)
       .set("format", picture.format)
       .set("verdict", to_text(picture.verdict))
       .set("files", std::move(files))
-      .set("elsewhere", std::move(elsewhere));
+      .set("elsewhere", output::findings_json(picture.elsewhere));
 }
 
 std::string map_page(const StoreMapPicture& picture) {

@@ -17,6 +17,11 @@ std::string make_archive(const ScratchDirectory& scratch) {
   return archive;
 }
 
+std::ptrdiff_t names_in(const fs::path& directory) {
+  const auto entries = fs::directory_iterator(directory);
+  return std::distance(begin(entries), end(entries));
+}
+
 // What a reader of the file sees. SQLite's own bytes may differ from run to run.
 std::string content_of(const std::string& form, const fs::path& file) {
   if (form != "sqlite") {
@@ -54,11 +59,8 @@ TEST_P(KilledExport, GivesTheSameOutputOnceItIsLetThrough) {
     EXPECT_EQ(last.exit_code, 0) << last.err;
   }
   EXPECT_TRUE(content_of(form, part) == content_of(form, whole));
-  std::size_t names = 0;
-  for ([[maybe_unused]] const auto& entry : fs::directory_iterator(scratch.path())) {
-    ++names;
-  }
-  EXPECT_EQ(names, 3U) << "something is left beside the archive and the two files";
+  EXPECT_EQ(names_in(scratch.path()), 3)
+      << "something is left beside the archive and the two files";
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, KilledExport, testing::Values("jsonl", "csv", "sqlite"),
@@ -76,11 +78,7 @@ TEST(SqliteExportOnAFullDisk, IsToldAndLeavesNothing) {
   EXPECT_EQ(full.exit_code, 74) << full.err;
   EXPECT_NE(full.err.find("rows.db"), std::string::npos) << full.err;
   EXPECT_FALSE(fs::exists(out));
-  std::size_t names = 0;
-  for ([[maybe_unused]] const auto& entry : fs::directory_iterator(scratch.path())) {
-    ++names;
-  }
-  EXPECT_EQ(names, 1U) << "something is left beside the archive";
+  EXPECT_EQ(names_in(scratch.path()), 1) << "something is left beside the archive";
 }
 
 }  // namespace

@@ -22,7 +22,9 @@ struct Outcome {
   std::vector<std::string> lines;
 };
 
-Outcome verify_once(const Format& format, io::FileSystem& files) {
+// What `look(view, findings, outcome)` makes of the store at "/store".
+template <class Look>
+Outcome look_once(const Format& format, io::FileSystem& files, Look look) {
   Outcome outcome;
   OpenOptions open;
   open.threads = 1;
@@ -32,9 +34,7 @@ Outcome verify_once(const Format& format, io::FileSystem& files) {
     return outcome;
   }
   FindingList findings;
-  VerifyRequest request;
-  request.threads = 1;
-  const auto report = (*view)->verify(request, findings);
+  const auto report = look(**view, findings, outcome);
   if (report) {
     outcome.verdict = report->verdict;
   } else {
@@ -43,27 +43,22 @@ Outcome verify_once(const Format& format, io::FileSystem& files) {
   return outcome;
 }
 
+Outcome verify_once(const Format& format, io::FileSystem& files) {
+  return look_once(format, files, [](StoreView& view, FindingList& findings, Outcome&) {
+    VerifyRequest request;
+    request.threads = 1;
+    return view.verify(request, findings);
+  });
+}
+
 Outcome scan_once(const Format& format, io::FileSystem& files, Face face) {
-  Outcome outcome;
-  OpenOptions open;
-  open.threads = 1;
-  auto view = format.open(files, "/store", open);
-  if (!view) {
-    outcome.error = view.error().code;
-    return outcome;
-  }
-  FindingList findings;
-  ScanRequest request;
-  request.threads = 1;
-  request.face = face;
-  LineSink sink(**view, face, outcome.lines);
-  const auto summary = (*view)->scan(request, sink, findings);
-  if (summary) {
-    outcome.verdict = summary->verdict;
-  } else {
-    outcome.error = summary.error().code;
-  }
-  return outcome;
+  return look_once(format, files, [&](StoreView& view, FindingList& findings, Outcome& outcome) {
+    ScanRequest request;
+    request.threads = 1;
+    request.face = face;
+    LineSink sink(view, face, outcome.lines);
+    return view.scan(request, sink, findings);
+  });
 }
 
 class ReadError : public ::testing::TestWithParam<SampleStore> {

@@ -8,6 +8,7 @@
 #include "arena/log_walk.hpp"
 #include "arena/state_rows.hpp"
 #include "arena/view.hpp"
+#include "base/whole_number.hpp"
 
 namespace varve::arena {
 
@@ -65,16 +66,6 @@ Json json_of(JsonReader& reader) {
 Json json_of(std::string_view token) {
   JsonReader reader(token);
   return json_of(reader);
-}
-
-std::optional<std::uint64_t> number_of(std::string_view text) {
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value);
-  if (text.empty() || parsed.ec != std::errc() || parsed.ptr != end) {
-    return std::nullopt;
-  }
-  return value;
 }
 
 std::unexpected<Error> not_found(const std::string& key, const std::string& path) {
@@ -195,10 +186,10 @@ Result<GetResult> ArenaView::get(const std::string& key, const RenderOptions& op
     return std::unexpected(*map_.refusal);
   }
   if (!key.starts_with('@')) {
-    const auto index = number_of(key);
+    const auto index = base::whole_number<std::uint64_t>(key);
     return index ? get_by_index(*index, options, findings) : get_by_id(key, findings);
   }
-  const auto global = number_of(std::string_view(key).substr(1));
+  const auto global = base::whole_number<std::uint64_t>(std::string_view(key).substr(1));
   if (!global) {
     return fail(ErrorCode::invalid_argument, "key", "not a byte offset: " + key);
   }

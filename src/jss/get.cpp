@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // `get`: one record by seq, the history of a record path, or the unit at a byte offset.
-#include <charconv>
 #include <string>
 #include <utility>
 
+#include "base/whole_number.hpp"
 #include "jss/block_reader.hpp"
 #include "jss/log_schema.hpp"
 #include "jss/view.hpp"
@@ -95,13 +95,6 @@ std::optional<RecordPath> parse_at_uri(std::string_view text) {
   return RecordPath{std::string(text.substr(0, first)),
                     std::string(text.substr(first + 1, second - first - 1)),
                     std::string(text.substr(second + 1))};
-}
-
-std::optional<std::uint64_t> parse_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
-                                                                  : std::nullopt;
 }
 
 std::unexpected<Error> not_found(const std::string& key, const std::string& path) {
@@ -198,14 +191,14 @@ Result<GetResult> unit_at(Archive& archive, std::uint64_t offset, std::uint64_t 
 Result<GetResult> View::get(const std::string& key, const RenderOptions& options,
                             FindingSink& findings) {
   if (key.starts_with('@')) {
-    const auto offset = parse_number(std::string_view(key).substr(1));
+    const auto offset = base::whole_number<std::uint64_t>(std::string_view(key).substr(1));
     if (!offset) {
       return fail(ErrorCode::invalid_argument, "key", "not a byte offset: " + key);
     }
     return unit_at(*archive_, *offset, options_.max_memory_bytes, findings);
   }
   const auto path = parse_at_uri(key);
-  const auto seq = path ? std::nullopt : parse_number(key);
+  const auto seq = path ? std::nullopt : base::whole_number<std::uint64_t>(key);
   if (!path && !seq) {
     return fail(ErrorCode::invalid_argument, "key",
                 "neither a seq, nor at://DID/COLLECTION/RKEY, nor @OFFSET: " + key);

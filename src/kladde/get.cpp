@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // `get`: an allocation, the root value by its descriptor, or whatever owns a byte.
-#include <charconv>
 
 #include "base/text_coding.hpp"
+#include "base/whole_number.hpp"
 #include "kladde/contents.hpp"
 #include "kladde/owners.hpp"
 #include "kladde/rows.hpp"
@@ -14,13 +14,6 @@ namespace varve::kladde {
 namespace {
 
 constexpr std::size_t k_shown_fragments = 1000;
-
-std::optional<std::uint64_t> number_of(std::string_view text) {
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value);
-  return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(value) : std::nullopt;
-}
 
 const char* kind_text(FragmentKind kind) {
   switch (kind) {
@@ -149,7 +142,8 @@ Result<GetResult> View::get_once(const std::string& key, const RenderOptions& op
     return get_root(*world, state, options);
   }
   const bool by_place = key.starts_with('@');
-  const auto number = number_of(std::string_view(key).substr(by_place ? 1 : 0));
+  const auto number =
+      base::whole_number<std::uint64_t>(std::string_view(key).substr(by_place ? 1 : 0));
   if (!number) {
     return fail(ErrorCode::invalid_argument, "key", "not an allocation id or @OFFSET: " + key);
   }

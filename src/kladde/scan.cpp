@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Scanning both faces.
 #include <algorithm>
-#include <charconv>
 
+#include "base/whole_number.hpp"
 #include "kladde/contents.hpp"
 #include "kladde/rows.hpp"
 #include "kladde/view.hpp"
@@ -19,13 +19,11 @@ constexpr std::uint32_t k_write_bytes = std::uint32_t{64} << 10;  // of a row of
 Result<std::vector<Id>> wanted_ids(const Predicate& predicate) {
   std::vector<Id> ids;
   for (const FilterTerm& term : predicate.terms) {
-    Id id = 0;
-    const char* end = term.value.data() + term.value.size();
-    const auto parsed = std::from_chars(term.value.data(), end, id);
-    if (parsed.ec != std::errc() || parsed.ptr != end || id == 0) {
+    const auto id = base::whole_number<Id>(term.value);
+    if (!id || *id == 0) {
       return fail(ErrorCode::invalid_argument, "id", "not an allocation id: " + term.value);
     }
-    ids.push_back(id);
+    ids.push_back(*id);
   }
   return ids;
 }

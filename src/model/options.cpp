@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "model/options.hpp"
 
-#include <charconv>
+#include "base/whole_number.hpp"
 
 namespace varve::model {
 
@@ -12,12 +12,11 @@ Result<std::uint64_t> number_option(const std::map<std::string, std::string>& op
     return fallback;
   }
   const std::string& text = found->second;
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) {
+  const auto value = base::whole_number<std::uint64_t>(text);
+  if (!value) {
     return fail(ErrorCode::invalid_argument, name, "--" + name + " " + text + ": no number");
   }
-  return value;
+  return *value;
 }
 
 }  // namespace varve::model

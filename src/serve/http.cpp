@@ -5,14 +5,8 @@
 
 namespace varve::serve {
 
-namespace {
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-}  // namespace
-
 bool HeaderOrder::operator()(std::string_view a, std::string_view b) const {
-  return std::ranges::lexicographical_compare(a, b, {}, lower, lower);
+  return std::ranges::lexicographical_compare(a, b, {}, ascii_lower, ascii_lower);
 }
 
 const std::string* HttpRequest::parameter(const std::string& name) const {

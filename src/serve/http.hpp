@@ -20,6 +20,11 @@
 
 namespace varve::serve {
 
+// Letters outside ASCII have no other case here.
+constexpr char ascii_lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
 // Orders header names without regard to the case of ASCII letters.
 struct HeaderOrder {
   using is_transparent = void;

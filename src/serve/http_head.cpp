@@ -2,7 +2,8 @@
 #include "serve/http_head.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/whole_number.hpp"
 
 namespace varve::serve {
 
@@ -11,8 +12,6 @@ namespace {
 std::unexpected<HeadFault> refused(int status, std::string message) {
   return std::unexpected(HeadFault{status, std::move(message)});
 }
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool is_token_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -30,7 +29,7 @@ bool is_field_value(std::string_view text) {
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
-  c = lower(c);
+  c = ascii_lower(c);
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
@@ -116,14 +115,11 @@ std::expected<void, HeadFault> parse_framing(HttpHead& head) {
   const HeaderMap& headers = head.request.headers;
   const auto [begin, end] = headers.equal_range("Content-Length");
   for (auto length = begin; length != end; ++length) {
-    const std::string& text = length->second;
-    std::uint64_t value = 0;
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || error != std::errc{} || stop != text.data() + text.size() ||
-        (length != begin && value != head.content_length)) {
+    const auto value = base::whole_number<std::uint64_t>(length->second);
+    if (!value || (length != begin && *value != head.content_length)) {
       return refused(400, "Content-Length is no number");
     }
-    head.content_length = value;
+    head.content_length = *value;
   }
   const auto coding = headers.equal_range("Transfer-Encoding");
   if (coding.first == coding.second) {
@@ -229,7 +225,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, {}, lower, lower);
+  return std::ranges::equal(a, b, {}, ascii_lower, ascii_lower);
 }
 
 bool has_token(std::string_view list, std::string_view token) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // How a connection reads a request: its head and its body, within the limits of size and time.
 #include <algorithm>
-#include <charconv>
 
+#include "base/whole_number.hpp"
 #include "serve/answers.hpp"
 #include "serve/http_connection.hpp"
 
@@ -26,12 +26,7 @@ HttpResponse too_large(std::size_t max) {
 // The size at the begin of a chunk's line; nullopt for what is none.
 std::optional<std::uint64_t> chunk_size(std::string_view line) {
   line = trimmed(line.substr(0, line.find(';')));  // extensions have no meaning here
-  std::uint64_t size = 0;
-  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), size, 16);
-  if (line.empty() || error != std::errc{} || end != line.data() + line.size()) {
-    return std::nullopt;
-  }
-  return size;
+  return base::whole_number<std::uint64_t>(line, 16);
 }
 
 }  // namespace

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <sstream>
 #include <utility>
 
 #include "base/bytes.hpp"
+#include "base/whole_number.hpp"
 #include "io/publish.hpp"
 #include "jss/layout.hpp"
 #include "jss/names.hpp"
@@ -48,11 +48,11 @@ std::optional<std::pair<std::string, SegmentMark>> parse_line(const std::string&
       !jss::segment_number(name) || checksum.size() != 16) {
     return std::nullopt;
   }
-  const auto [end, error] =
-      std::from_chars(checksum.data(), checksum.data() + checksum.size(), mark.checksum, 16);
-  if (error != std::errc() || end != checksum.data() + checksum.size()) {
+  const auto hash = base::whole_number<std::uint64_t>(checksum, 16);
+  if (!hash) {
     return std::nullopt;
   }
+  mark.checksum = *hash;
   return std::pair(std::move(name), mark);
 }
 

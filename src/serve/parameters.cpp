@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "serve/parameters.hpp"
 
-#include <charconv>
 #include <utility>
 
+#include "base/whole_number.hpp"
 #include "base/words.hpp"
 
 namespace varve::serve {
@@ -16,13 +16,11 @@ Result<std::optional<T>> number_parameter(const HttpRequest& request, const std:
   if (text == nullptr || text->empty()) {
     return std::optional<T>();
   }
-  T value = 0;
-  const char* const end = text->data() + text->size();
-  const auto [stop, error] = std::from_chars(text->data(), end, value);
-  if (error != std::errc() || stop != end) {
+  const auto value = base::whole_number<T>(*text);
+  if (!value) {
     return bad_parameter(name, "not a whole number of 64 bits");
   }
-  return std::optional<T>(value);
+  return value;
 }
 
 }  // namespace

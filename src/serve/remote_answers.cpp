@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/whole_number.hpp"
 #include "jss/layout.hpp"
 #include "jss/names.hpp"
 #include "serve/remote_archive.hpp"
@@ -62,12 +63,11 @@ Result<Named> named(element entry) {
   if (!number || *number != out.index) {
     return malformed("a name is not that of segment " + std::to_string(out.index));
   }
-  const auto [end, error] =
-      std::from_chars(checksum.data(), checksum.data() + checksum.size(), out.checksum, 16);
-  if (checksum.size() != 16 || error != std::errc() || end != checksum.data() + checksum.size() ||
-      out.checksum == 0) {
+  const auto hash = base::whole_number<std::uint64_t>(checksum, 16);
+  if (checksum.size() != 16 || !hash || *hash == 0) {
     return malformed("a checksum is not 16 hexadecimal digits");
   }
+  out.checksum = *hash;
   out.name = name;
   return out;
 }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <condition_variable>
 #include <ctime>
 #include <map>
@@ -14,6 +13,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "base/whole_number.hpp"
 
 namespace varve::serve {
 
@@ -33,23 +34,16 @@ constexpr milliseconds k_longest_nap{100};
 // Some servers give the seconds to wait in RateLimit-Reset, others the time; no wait is this long.
 constexpr std::int64_t k_first_unix_time = 1'000'000'000;
 
-std::optional<std::int64_t> whole_number(const RemoteAnswer& answer, std::string_view name) {
+std::optional<std::int64_t> number_in(const RemoteAnswer& answer, std::string_view name) {
   const std::string* text = answer.header(name);
-  std::int64_t number = 0;
-  if (text == nullptr ||
-      std::from_chars(text->data(), text->data() + text->size(), number).ptr !=
-          text->data() + text->size() ||
-      text->empty()) {
-    return std::nullopt;
-  }
-  return number;
+  return text != nullptr ? base::whole_number<std::int64_t>(*text) : std::nullopt;
 }
 
 // How long the server asks to wait.
 std::optional<milliseconds> asked_wait(const RemoteAnswer& answer) {
-  std::optional<std::int64_t> seconds = whole_number(answer, "Retry-After");
+  std::optional<std::int64_t> seconds = number_in(answer, "Retry-After");
   if (!seconds) {
-    seconds = whole_number(answer, "RateLimit-Reset");
+    seconds = number_in(answer, "RateLimit-Reset");
     if (seconds && *seconds >= k_first_unix_time) {
       *seconds -= std::time(nullptr);
     }
@@ -114,7 +108,7 @@ class Exchange {
         return false;
       }
     }
-    const auto length = whole_number(answer, "Content-Length");
+    const auto length = number_in(answer, "Content-Length");
     if (length && (*length < 0 || static_cast<std::uint64_t>(*length) > request_.max_bytes)) {
       failure = io_error("remote-answer", "the server's answer is longer than it may be");
       return false;

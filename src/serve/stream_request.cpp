@@ -2,9 +2,9 @@
 #include "serve/stream_request.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
+#include "base/whole_number.hpp"
 #include "serve/stream_options.hpp"
 
 namespace varve::serve {
@@ -29,15 +29,6 @@ Texts values_of(const HttpRequest& request, const std::string& name) {
   return out;
 }
 
-// A whole number in decimal that the type holds; nothing for any other text.
-template <class Integer>
-std::optional<Integer> whole_number(std::string_view text) {
-  Integer value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value)
-                                                                  : std::nullopt;
-}
-
 // The first value of a parameter; an empty one counts as absent.
 const std::string* given(const HttpRequest& request, const std::string& name) {
   const std::string* value = request.parameter(name);
@@ -49,7 +40,7 @@ std::expected<std::optional<std::int64_t>, StreamRefusal> cursor_of(const HttpRe
   if (text == nullptr) {
     return std::nullopt;
   }
-  const auto cursor = whole_number<std::int64_t>(*text);
+  const auto cursor = base::whole_number<std::int64_t>(*text);
   if (!cursor || *cursor < 0) {
     return invalid("cursor is no integer from 0 to 2^63-1");
   }
@@ -113,14 +104,14 @@ std::expected<StreamRequest, StreamRefusal> parse_v2(const HttpRequest& request,
   }
   out.filter.rows = *std::move(filter);
   if (const std::string* text = given(request, "maxMessageSizeBytes")) {
-    const auto limit = whole_number<std::uint32_t>(*text);
+    const auto limit = base::whole_number<std::uint32_t>(*text);
     if (!limit) {
       return invalid("maxMessageSizeBytes is no integer from 0 to 2^32-1");
     }
     out.filter.max_message_bytes = *limit;
   }
   if (const std::string* text = given(request, "zstdDictionary")) {
-    const auto id = whole_number<std::uint64_t>(*text);
+    const auto id = base::whole_number<std::uint64_t>(*text);
     if (!id) {
       return invalid("zstdDictionary is no integer from 1 on");
     }
@@ -149,7 +140,8 @@ std::expected<StreamRequest, StreamRefusal> parse_v1(const HttpRequest& request,
   }
   out.filter.rows = *std::move(filter);
   if (const std::string* text = request.parameter("maxMessageSizeBytes")) {
-    out.filter.max_message_bytes = legacy_limit(whole_number<std::int64_t>(*text).value_or(0));
+    out.filter.max_message_bytes =
+        legacy_limit(base::whole_number<std::int64_t>(*text).value_or(0));
   }
   const std::string* hello = request.parameter("requireHello");
   out.require_hello = hello != nullptr && *hello == "true";

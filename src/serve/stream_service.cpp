@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "serve/stream_service.hpp"
 
-#include <charconv>
 #include <limits>
 
+#include "base/whole_number.hpp"
 #include "serve/answers.hpp"
 #include "serve/stream_options.hpp"
 
@@ -87,12 +87,11 @@ std::variant<HttpResponse, WebSocketSession> StreamService::accept(StreamVersion
 HttpResponse StreamService::dictionary(const HttpRequest& request) const {
   int index = dictionaries_.current();
   if (const std::string* text = request.parameter("id")) {
-    std::uint64_t id = 0;
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), id);
-    if (error != std::errc{} || end != text->data() + text->size() || id == 0) {
+    const auto id = base::whole_number<std::uint64_t>(*text);
+    if (!id || *id == 0) {
       return error_answer(400, "InvalidRequest", "id is no integer from 1 on");
     }
-    index = dictionaries_.find(id);
+    index = dictionaries_.find(*id);
   }
   if (index < 0) {
     return error_answer(404, "DictionaryNotFound",

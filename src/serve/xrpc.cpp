@@ -2,9 +2,9 @@
 // The archive's endpoints (spec sections 17.1 to 17.4).
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/bytes.hpp"
+#include "base/whole_number.hpp"
 #include "jss/names.hpp"
 #include "serve/answers.hpp"
 #include "serve/context.hpp"
@@ -17,16 +17,6 @@ namespace {
 constexpr std::string_view k_prefix = "/xrpc/network.bsky.jetstream.";
 constexpr std::uint64_t k_default_limit = 100;
 constexpr std::uint64_t k_max_limit = 1000;
-
-// Decimal text of an integer that is not negative.
-std::optional<std::uint64_t> natural(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return value;
-}
 
 HttpResponse answer_of(const Error& error) {
   if (error.reason == "InvalidRequest") {
@@ -88,7 +78,7 @@ HttpResponse ArchiveEndpoints::finish(HttpResponse answer) const {
 HttpResponse ArchiveEndpoints::list_segments(const HttpRequest& request) {
   std::uint64_t limit = k_default_limit;
   if (const std::string* text = request.parameter("limit")) {
-    const auto value = natural(*text);
+    const auto value = base::whole_number<std::uint64_t>(*text);
     const bool huge =
         !value && !text->empty() && text->find_first_not_of("0123456789") == text->npos;
     if (!huge && (!value || *value == 0)) {
@@ -98,7 +88,7 @@ HttpResponse ArchiveEndpoints::list_segments(const HttpRequest& request) {
   }
   std::uint64_t first = 0;
   if (const std::string* text = request.parameter("cursor"); text && !text->empty()) {
-    const auto value = natural(*text);
+    const auto value = base::whole_number<std::uint64_t>(*text);
     if (!value) {
       return error_answer(400, "cursor is no number of a segment");
     }
@@ -175,7 +165,7 @@ HttpResponse ArchiveEndpoints::get_block(const HttpRequest& request) {
     return error_answer(400, "segment is no name of a segment");
   }
   const std::string* number = request.parameter("blockIndex");
-  const auto block = number != nullptr ? natural(*number) : std::nullopt;
+  const auto block = number != nullptr ? base::whole_number<std::uint64_t>(*number) : std::nullopt;
   if (!block) {
     return error_answer(400, "blockIndex is no integer from 0");
   }

@@ -2,9 +2,9 @@
 // `get`: one record by sequence or place, or one job with its history.
 #include <simdjson.h>
 
-#include <charconv>
 #include <utility>
 
+#include "base/whole_number.hpp"
 #include "tay/log_scan.hpp"
 #include "tay/replay.hpp"
 #include "tay/rows.hpp"
@@ -94,16 +94,6 @@ std::unexpected<Error> nothing(const std::string& key, const char* what) {
   return fail(ErrorCode::invalid_argument, "not_found", std::string(what) + " '" + key + "'");
 }
 
-template <class T>
-std::optional<T> whole_number(std::string_view text) {
-  T value{};
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return value;
-}
-
 // "@OFFSET" in a store of one segment, "@SEGMENT:OFFSET", "FILE@OFFSET".
 struct Place {
   std::uint64_t segment_id = 0;
@@ -118,7 +108,7 @@ std::optional<Place> parse_place(std::string_view key, const Snapshot& snapshot)
   std::string_view where = key.substr(mark + 1);
   Place out;
   if (const std::size_t colon = where.find(':'); file.empty() && colon != std::string_view::npos) {
-    const auto id = whole_number<std::uint64_t>(where.substr(0, colon));
+    const auto id = base::whole_number<std::uint64_t>(where.substr(0, colon));
     if (!id) return std::nullopt;
     out.segment_id = *id;
     where = where.substr(colon + 1);
@@ -132,7 +122,7 @@ std::optional<Place> parse_place(std::string_view key, const Snapshot& snapshot)
   } else {
     return std::nullopt;
   }
-  const auto offset = whole_number<std::uint64_t>(where);
+  const auto offset = base::whole_number<std::uint64_t>(where);
   if (!offset) return std::nullopt;
   out.offset = *offset;
   return out;
@@ -149,7 +139,7 @@ Result<GetResult> View::get(const std::string& key, const RenderOptions& options
   request.threads = 1;
   request.limit = 1;
   std::optional<Place> place;
-  if (const auto sequence = whole_number<std::uint64_t>(key)) {
+  if (const auto sequence = base::whole_number<std::uint64_t>(key)) {
     request.predicate.seq_first = request.predicate.seq_last = *sequence;
   } else if ((place = parse_place(key, snapshot_))) {
     VARVE_ASSIGN(const std::optional<std::uint64_t> at,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include <algorithm>
-#include <charconv>
 
 #include "base/text_coding.hpp"
+#include "base/whole_number.hpp"
 #include "tay/log_scan.hpp"
 
 namespace varve::tay {
@@ -18,12 +18,8 @@ std::optional<std::uint8_t> parse_type(const std::string& text) {
   if (const std::uint8_t type = event_type_of(text); type != 0) {
     return type;
   }
-  std::uint8_t type = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), type);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || type == 0) {
-    return std::nullopt;
-  }
-  return type;
+  const auto type = base::whole_number<std::uint8_t>(text);
+  return type && *type != 0 ? type : std::nullopt;
 }
 
 }  // namespace

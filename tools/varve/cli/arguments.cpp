@@ -4,9 +4,10 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <limits>
+
+#include "base/whole_number.hpp"
 
 namespace varve::cli {
 
@@ -17,22 +18,12 @@ std::unexpected<Error> bad(std::string_view option, std::string_view text, std::
               fmt::format("--{} '{}': {}", option, text, want));
 }
 
-template <class T>
-std::optional<T> whole_number(std::string_view text, int base = 10) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return value;
-}
-
 // Takes exactly `digits` digits from the front.
 std::optional<int> take_digits(std::string_view& text, std::size_t digits) {
   if (text.size() < digits) {
     return std::nullopt;
   }
-  const auto value = whole_number<unsigned>(text.substr(0, digits));
+  const auto value = base::whole_number<unsigned>(text.substr(0, digits));
   if (!value) {
     return std::nullopt;
   }
@@ -130,7 +121,7 @@ std::vector<std::string> Arguments::values(std::string_view name) const {
 }
 
 Result<std::uint64_t> parse_count(std::string_view option, std::string_view text) {
-  const auto value = whole_number<std::uint64_t>(text);
+  const auto value = base::whole_number<std::uint64_t>(text);
   if (!value) {
     return bad(option, text, "a whole number is wanted");
   }
@@ -154,7 +145,7 @@ Result<std::uint64_t> parse_size(std::string_view option, std::string_view text)
       digits.remove_suffix(1);
     }
   }
-  const auto value = whole_number<std::uint64_t>(digits);
+  const auto value = base::whole_number<std::uint64_t>(digits);
   if (!value || *value > (std::numeric_limits<std::uint64_t>::max() >> shift)) {
     return bad(option, text, k_want);
   }
@@ -162,7 +153,7 @@ Result<std::uint64_t> parse_size(std::string_view option, std::string_view text)
 }
 
 Result<std::int64_t> parse_time(std::string_view option, std::string_view text) {
-  if (const auto microseconds = whole_number<std::int64_t>(text)) {
+  if (const auto microseconds = base::whole_number<std::int64_t>(text)) {
     return *microseconds;
   }
   if (const auto microseconds = rfc3339_us(text)) {
@@ -178,10 +169,10 @@ Result<SeqRange> parse_seq(std::string_view text) {
   const std::size_t dots = text.find("..");
   const std::string_view first = text.substr(0, dots);
   const std::string_view last = dots == std::string_view::npos ? text : text.substr(dots + 2);
-  if (!first.empty() && !(range.first = whole_number<std::uint64_t>(first))) {
+  if (!first.empty() && !(range.first = base::whole_number<std::uint64_t>(first))) {
     return bad("seq", text, k_want);
   }
-  if (!last.empty() && !(range.last = whole_number<std::uint64_t>(last))) {
+  if (!last.empty() && !(range.last = base::whole_number<std::uint64_t>(last))) {
     return bad("seq", text, k_want);
   }
   if (!range.first && !range.last) {
@@ -207,8 +198,9 @@ FileAndOffset parse_file_and_offset(std::string_view text) {
   const std::size_t at = text.rfind('@');
   if (at != std::string_view::npos) {
     const std::string_view digits = text.substr(at + 1);
-    const auto offset = digits.starts_with("0x") ? whole_number<std::uint64_t>(digits.substr(2), 16)
-                                                 : whole_number<std::uint64_t>(digits);
+    const auto offset = digits.starts_with("0x")
+                            ? base::whole_number<std::uint64_t>(digits.substr(2), 16)
+                            : base::whole_number<std::uint64_t>(digits);
     if (offset) {
       return {std::string(text.substr(0, at)), offset};
     }

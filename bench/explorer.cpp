@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/text_coding.hpp"
-#include "bench/harness.hpp"
+#include "bench/archive.hpp"
 #include "serve/explorer.hpp"
 
 namespace varve::bench {
@@ -41,20 +41,6 @@ class Events {
  private:
   std::mt19937_64 random_{7};
 };
-
-void make_archive(const Format& format, const std::string& path, Events& events) {
-  std::filesystem::create_directory(path);
-  must(format.init(io::posix_file_system(), path, {}).has_value(), "init");
-  auto appender = format.open_appender(io::posix_file_system(), path, {});
-  must(appender.has_value(), "append");
-  for (std::uint64_t i = 0; i < k_events; ++i) {
-    must((*appender)->append_line(events.line(i)).has_value(), "append");
-    if (i % 100'000 == 0) {
-      must((*appender)->flush().has_value(), "append");
-    }
-  }
-  must((*appender)->sync().has_value() && (*appender)->close().has_value(), "append");
-}
 
 class Clicks {
  public:
@@ -105,7 +91,8 @@ class Clicks {
 void run(Runner& runner, const std::string& directory) {
   Events events;
   const Format& format = *find_format("jss");
-  make_archive(format, directory + "/archive", events);
+  make_archive(directory + "/archive", k_events, {},
+               [&](std::uint64_t number) { return events.line(number); });
   serve::Explorer explorer(io::posix_file_system(), {{&format, directory + "/archive"}});
   Clicks clicks(explorer, runner);
   double slowest = 0;

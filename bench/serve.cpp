@@ -15,7 +15,7 @@
 #include <random>
 
 #include "base/text_coding.hpp"
-#include "bench/harness.hpp"
+#include "bench/archive.hpp"
 #include "serve/context.hpp"
 
 namespace varve::bench {
@@ -89,32 +89,22 @@ class Client {
   std::array<char, 256 << 10> buffer_;
 };
 
-void make_archive(const std::string& path, std::uint64_t events, std::uint64_t rotation_bytes,
-                  std::size_t payload_bytes, std::size_t block_rows) {
-  const Format& format = *find_format("jss");
-  fs::create_directory(path);
-  must(format.init(io::posix_file_system(), path, {}).has_value(), "init");
-  WriteRequest request;
-  request.options["rotation-bytes"] = std::to_string(rotation_bytes);
-  request.options["block-rows"] = std::to_string(block_rows);
-  auto appender = format.open_appender(io::posix_file_system(), path, request);
-  must(appender.has_value(), "append");
+// Sealed, of events whose payloads hardly compress.
+void make_sealed(const std::string& path, std::uint64_t events,
+                 const std::map<std::string, std::string>& options, std::size_t payload_bytes) {
   std::mt19937_64 random(7);
   std::vector<std::byte> payload(payload_bytes);
-  for (std::uint64_t i = 0; i < events; ++i) {
+  make_archive(path, events, options, [&](std::uint64_t i) {
     for (std::byte& byte : payload) {
       byte = static_cast<std::byte>(random());
     }
-    const std::string line =
-        R"({"kind":"create","witnessed_at":)" + std::to_string(1'783'000'000'000'000 + i) +
-        R"(,"did":"did:web:a)" + std::to_string(random() % 5'000) +
-        R"(.example.net","collection":"app.bsky.feed.)" + (i % 4 == 0 ? "post" : "like") +
-        R"(","rkey":"r)" + std::to_string(i) + R"(","rev":"3kaaaaaaaaaa2","record":{"text":")" +
-        base::to_base64(payload) + "\"}}";
-    must((*appender)->append_line(line).has_value(), "append");
-  }
-  must((*appender)->flush().has_value() && (*appender)->close().has_value(), "append");
-  must(format.seal(io::posix_file_system(), path, {}).has_value(), "seal");
+    return R"({"kind":"create","witnessed_at":)" + std::to_string(1'783'000'000'000'000 + i) +
+           R"(,"did":"did:web:a)" + std::to_string(random() % 5'000) +
+           R"(.example.net","collection":"app.bsky.feed.)" + (i % 4 == 0 ? "post" : "like") +
+           R"(","rkey":"r)" + std::to_string(i) + R"(","rev":"3kaaaaaaaaaa2","record":{"text":")" +
+           base::to_base64(payload) + "\"}}";
+  });
+  must(find_format("jss")->seal(io::posix_file_system(), path, {}).has_value(), "seal");
 }
 
 // An archive behind the endpoints, on a free port.
@@ -201,7 +191,7 @@ class Nginx {
 void compare_downloads(Runner& runner, const std::string& directory) {
   const std::string archive = directory + "/archive";
   const std::string name = "seg_0000000000.jss";
-  make_archive(archive, k_events, std::uint64_t{1} << 40, 700, 4096);
+  make_sealed(archive, k_events, {{"rotation-bytes", "1000000000000"}}, 700);
   fs::create_directory(directory + "/nginx");
   const Served served(archive);
   const Nginx nginx(archive, directory + "/nginx");
@@ -253,7 +243,8 @@ void compare_downloads(Runner& runner, const std::string& directory) {
 
 void plans(Runner& runner, const std::string& directory) {
   const std::string archive = directory + "/many";
-  make_archive(archive, k_rows * k_small_segments, 2'000, 150, k_rows);
+  make_sealed(archive, k_rows * k_small_segments,
+              {{"rotation-bytes", "2000"}, {"block-rows", std::to_string(k_rows)}}, 150);
   std::uint64_t segments = 0;
   for ([[maybe_unused]] const auto& entry : fs::directory_iterator(archive)) {
     ++segments;

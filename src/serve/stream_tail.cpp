@@ -48,14 +48,23 @@ Result<void> StreamTail::start() {
 }
 
 Result<StreamTail::View> StreamTail::look_now() {
-  const std::lock_guard lock(look_mutex_);
-  looks_due_ = std::max(looks_due_, 1);
-  auto looked = look();
-  note(looked);
-  if (!looked) {
-    return std::unexpected(std::move(looked).error());
+  for (;;) {
+    {
+      const std::lock_guard lock(look_mutex_);
+      looks_due_ = std::max(looks_due_, 1);
+      auto looked = look();
+      note(looked);
+      if (looked) {
+        return view();
+      }
+      const std::lock_guard held(mutex_);
+      if (error_) {
+        return std::unexpected(*error_);
+      }
+    }
+    // A look may meet a header that is being written; it fails only if that lasts.
+    std::this_thread::sleep_for(options_.poll);
   }
-  return view();
 }
 
 StreamTail::View StreamTail::view() const {

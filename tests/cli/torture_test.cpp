@@ -2,6 +2,9 @@
 // `varve torture`: the four formats hold, and writers that lie are found out.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <fstream>
+
 #include "tests/support.hpp"
 #include "verbs/torture_run.hpp"
 
@@ -45,9 +48,9 @@ class LyingAppender final : public Appender {
   int lines_ = 0;
 };
 
-class LyingFormat final : public Format {
+class HonestFormat : public Format {
  public:
-  LyingFormat(const Format& honest, Lie lie) : honest_(honest), lie_(lie) {}
+  explicit HonestFormat(const Format& honest) : honest_(honest) {}
   std::string_view name() const override { return honest_.name(); }
   std::string_view summary() const override { return honest_.summary(); }
   std::span<const FilterSpec> filters() const override { return {}; }
@@ -69,15 +72,45 @@ class LyingFormat final : public Format {
                            const WriteRequest& request) const override {
     return honest_.init(files, path, request);
   }
+  Result<WriteReport> recover(io::FileSystem& files, const std::string& path,
+                              const WriteRequest& request) const override {
+    return honest_.recover(files, path, request);
+  }
   Result<std::unique_ptr<Appender>> open_appender(io::FileSystem& files, const std::string& path,
                                                   const WriteRequest& request) const override {
-    VARVE_ASSIGN(auto honest, honest_.open_appender(files, path, request));
-    return std::make_unique<LyingAppender>(std::move(honest), lie_);
+    return honest_.open_appender(files, path, request);
   }
 
  private:
   const Format& honest_;
+};
+
+class LyingFormat final : public HonestFormat {
+ public:
+  LyingFormat(const Format& honest, Lie lie) : HonestFormat(honest), lie_(lie) {}
+  Result<std::unique_ptr<Appender>> open_appender(io::FileSystem& files, const std::string& path,
+                                                  const WriteRequest& request) const override {
+    VARVE_ASSIGN(auto honest, HonestFormat::open_appender(files, path, request));
+    return std::make_unique<LyingAppender>(std::move(honest), lie_);
+  }
+
+ private:
   Lie lie_;
+};
+
+// Each kill cuts the writer's last write short.
+class TornFormat final : public HonestFormat {
+ public:
+  using HonestFormat::HonestFormat;
+  Result<std::unique_ptr<StoreView>> open(io::FileSystem& files, const std::string& path,
+                                          const OpenOptions& options) const override {
+    std::vector<fs::path> segments;
+    for (const auto& entry : fs::directory_iterator(fs::path(path) / "segments")) {
+      segments.push_back(entry.path());
+    }
+    std::ofstream(std::ranges::max(segments), std::ios::app | std::ios::binary) << "TAY";
+    return HonestFormat::open(files, path, options);
+  }
 };
 
 class Torture : public testing::Test {
@@ -107,6 +140,16 @@ TEST_F(Torture, EveryFormatHolds) {
     EXPECT_GT(result.acknowledged, 0U);
     EXPECT_TRUE(fs::is_empty(scratch_.path()));
   }
+}
+
+// tay's engine refuses a log that ends inside a record, which a kill in the middle of a write
+// leaves now and then: nothing is lost, and the next writer begins another store.
+TEST_F(Torture, AStoreThatItsFormatDoesNotCarryOnIsFollowedByAnother) {
+  const cli::TortureResult result = torture(TornFormat(*find_format("tay")), 4);
+  EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(result.rounds, 4U);
+  EXPECT_EQ(result.torn, 4U);
+  EXPECT_EQ(result.stores, 4U);
 }
 
 TEST_F(Torture, ALiarIsFoundOutAndItsStoreKept) {

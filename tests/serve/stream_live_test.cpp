@@ -213,6 +213,34 @@ TEST(StreamLive, AHundredSubscribersGetTheSame) {
   }
 }
 
+// Who comes while a header is half written gets the stream all the same.
+TEST(StreamLive, AHeaderThatIsBeingWrittenIsWaitedFor) {
+  BusyArchive archive(0);
+  const std::string path = archive.path.string();
+  {
+    auto writer = jss::Writer::open(io::posix_file_system(), path, small_blocks());
+    ASSERT_TRUE(writer);
+    jss::test::RowMaker maker(5);
+    for (int i = 0; i < 20; ++i) {
+      const jss::test::Row row = maker.next();
+      ASSERT_TRUE((*writer)->append(row.event()));
+    }
+    ASSERT_TRUE((*writer)->sync());
+  }
+  const auto service = StreamService::open(io::posix_file_system(), path, quick(1 << 20));
+  ASSERT_TRUE(service);
+  const auto file = archive.path / "seg_0000000000.jss";
+  const std::string whole = varve::test::read_file(file);
+  varve::test::write_file(file, std::string(100, 'x') + whole.substr(100));
+  std::jthread writer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    varve::test::write_file(file, whole);
+  });
+  FakeClient client(**service, v2, "cursor=1", 20);
+  EXPECT_EQ(client.status, 101) << client.answer;
+  EXPECT_TRUE(client.socket.wait_for(20));
+}
+
 // A torn last frame, which recovery cuts when the writer comes back.
 TEST(StreamLive, AnUnfinishedFrameIsWaitedFor) {
   BusyArchive archive(0);

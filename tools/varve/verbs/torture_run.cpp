@@ -56,7 +56,7 @@ class Torture {
   }
 
   Result<void> round() {
-    if (path_.empty() || records_ >= k_store_records) {
+    if (path_.empty() || over_ || records_ >= k_store_records) {
       VARVE_TRY(new_store());
     }
     WriterPlan plan;
@@ -87,6 +87,7 @@ class Torture {
     }
     path_ = fmt::format("{}/torture-{}-{}", request_.directory, format_.name(), result_.stores);
     records_ = 0;
+    over_ = false;
     VARVE_TRY(format_.init(files_, path_, {}));
     ++result_.stores;
     return {};
@@ -108,9 +109,20 @@ class Torture {
     if (report->verdict != Verdict::clean && report->verdict != Verdict::torn) {
       return fmt::format("verify says {}: {}", to_text(report->verdict), first_of(findings));
     }
-    result_.torn += report->verdict == Verdict::torn ? 1 : 0;
+    if (report->verdict == Verdict::torn) {
+      ++result_.torn;
+      over_ = !carries_on();
+    }
     const auto text = rows(**view);
     return text ? compare(*text, end) : "reading failed: " + text.error().text();
+  }
+
+  // Whether the format's own recovery takes a torn log on. Nothing is written: that is left to the
+  // next writer.
+  bool carries_on() const {
+    WriteRequest request;
+    request.dry_run = true;
+    return format_.recover(files_, path_, request).has_value();
   }
 
   Result<std::unique_ptr<StoreView>> opened() const {
@@ -173,6 +185,7 @@ class Torture {
   TortureResult result_;
   std::string path_;
   std::uint64_t records_ = 0;  // in the store
+  bool over_ = false;          // the format does not carry the store on
 };
 
 }  // namespace
